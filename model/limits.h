@@ -1,0 +1,59 @@
+// Every bound of the project, with what happens at it. Relations between bounds are asserted here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace waypost::limits {
+
+// One transaction changes at most this many rows; more is refused, or planned as a job (LOG.md rule 12).
+constexpr size_t kMaxChangesPerTransaction = 16'384;
+// Commands a client puts into one transaction of a batch that is not atomic.
+constexpr size_t kBatchCommandsPerTransaction = 1'024;
+// Members of a nexthop group: other tools' dumps break above it (KERNEL.md K14).
+constexpr size_t kMaxGroupMembers = 128;
+constexpr uint32_t kMaxWeight = 65'535;
+// Bytes of the text of one name (device, congestion control): IFNAMSIZ - 1.
+constexpr size_t kMaxDeviceName = 15;
+constexpr size_t kMaxEncapSegments = 16;
+
+// A frame above this is refused before its body is read; the connection is closed.
+constexpr size_t kMaxFrameBytes = 4u << 20;
+// A page or chunk of a stream is filled up to about this size.
+constexpr size_t kStreamChunkBytes = 64u << 10;
+// Proposals: one payload, and what one log entry carries (LOG.md, the etcd engine).
+constexpr size_t kMaxProposalBytes = 480u << 10;
+constexpr size_t kEntryTargetBytes = 64u << 10;
+constexpr size_t kMaxEntryBytes = 512u << 10;
+// Proposals waiting for an append: refused above it ("too many changes in flight").
+constexpr size_t kMaxQueuedProposals = 16'384;
+constexpr size_t kMaxQueuedProposalBytes = 64u << 20;
+
+constexpr size_t kMaxConnections = 512;      // accept pauses at it
+constexpr size_t kMaxStreamsPerConnection = 16;
+constexpr size_t kMaxStreamBufferBytes = 1u << 20;  // a stream waits for its reader at it
+
+// Client sessions kept in the state; the least recently used one goes at it (LOG.md rule 5).
+constexpr size_t kMaxSessions = 4'096;
+constexpr size_t kSessionWindow = 64;  // answers kept per session
+
+// Id ranges (SEMANTICS.md A4, B6); ids below kFirstInternedId are the clients'.
+constexpr uint32_t kFirstInternedId = 0x8000'0000;
+constexpr uint32_t kLastInternedId = 0xBFFF'FFFF;
+constexpr uint32_t kFirstScratchId = 0xFFF0'0000;
+constexpr uint32_t kLastScratchId = 0xFFFF'EFFF;
+
+// Netlink messages per send (KERNEL.md, "What it costs").
+constexpr size_t kNetlinkBatch = 1'024;
+
+// The tail of the history that is always kept, and the default caps above it.
+constexpr uint64_t kDefaultHistoryRevisions = 100'000;
+constexpr uint64_t kDefaultHistoryBytes = 1ull << 30;
+
+static_assert(kMaxProposalBytes < kMaxEntryBytes, "an entry must be able to carry one largest proposal");
+static_assert(kMaxEntryBytes < kMaxFrameBytes, "an entry must fit a frame");
+static_assert(kBatchCommandsPerTransaction <= kMaxChangesPerTransaction,
+              "a batch's transaction must not be refused for its size");
+static_assert(kLastInternedId < kFirstScratchId, "the reserved ranges must not overlap");
+
+}  // namespace waypost::limits
