@@ -89,4 +89,15 @@ function(waypost_test name)
   target_compile_definitions(${name} PRIVATE
     WAYPOST_SOURCE_DIR="${CMAKE_SOURCE_DIR}" WAYPOST_BINARY_DIR="${CMAKE_BINARY_DIR}")
   add_test(NAME ${name} COMMAND ${name})
+  # Unit tests run under ASan+UBSan too; what needs the kernel or a cluster runs in the release build alone.
+  if(NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/(kernel|cluster|bench)")
+    set_property(TEST ${name} APPEND PROPERTY LABELS asan)
+    add_dependencies(asan_tests ${name})
+  endif()
+endfunction()
+
+# waypost_threads(NAME): threads meet in this test, so it runs under TSan too.
+function(waypost_threads name)
+  set_property(TEST ${name} APPEND PROPERTY LABELS tsan)
+  add_dependencies(tsan_tests ${name})
 endfunction()
