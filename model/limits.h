@@ -32,6 +32,8 @@ constexpr size_t kMaxQueuedProposalBytes = 64u << 20;
 constexpr size_t kMaxConnections = 512;      // accept pauses at it
 constexpr size_t kMaxStreamsPerConnection = 16;
 constexpr size_t kMaxStreamBufferBytes = 1u << 20;  // a stream waits for its reader at it
+// Nexthop rows that a listing of routes carries beside them and its reader remembers; both forget all at it.
+constexpr size_t kMaxCarriedNexthops = 16'384;
 
 // Client sessions kept in the state; the least recently used one goes at it (LOG.md rule 5).
 constexpr size_t kMaxSessions = 4'096;

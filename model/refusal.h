@@ -52,6 +52,7 @@ enum class RefusalCode : uint16_t {
   kMemberExists = 37,           // member name
   kBlackholeReplace = 38,       // id, group id: member of a multi-member group replaced by a blackhole
   kRouteTypeNexthop = 39,       // route, id: type and nexthop do not go together
+  kPreviousIncomplete = 40,     // number of the previous transaction: a chained one behind a refusal
 };
 
 struct Refusal {

@@ -86,6 +86,9 @@ enum class OnRefusal : uint8_t {
 
 struct Transaction {
   OnRefusal on_refusal = OnRefusal::kAbort;
+  // Refused as a whole (kPreviousIncomplete) unless the session's previous transaction was applied without a refusal: so a
+  // batch that stops at its first refused line may still have several transactions in flight.
+  bool chained = false;
   std::vector<Command> commands;  // 1..limits::kMaxChangesPerTransaction rows changed in all
 };
 
