@@ -1,0 +1,118 @@
+#include "model/route.h"
+
+#include "model/limits.h"
+
+namespace waypost {
+namespace {
+
+constexpr uint32_t kIpv6DefaultMetric = 1024;
+constexpr uint8_t kEcnBits = 3;
+constexpr uint8_t kPreferenceHigh = 1;
+constexpr uint8_t kPreferenceLow = 3;
+
+// RTAX_* of linux/rtnetlink.h.
+constexpr uint8_t kRtaxLock = 1;
+constexpr uint8_t kRtaxMtu = 2;
+constexpr uint8_t kRtaxAdvmss = 8;
+constexpr uint8_t kRtaxHoplimit = 10;
+constexpr uint8_t kRtaxFeatures = 12;
+constexpr uint8_t kRtaxCongestionControl = 16;
+constexpr uint8_t kRtaxLast = 17;
+constexpr uint32_t kFeatureEcn = 1;
+constexpr uint32_t kLargestMtu = 65'535 - 15;
+constexpr uint32_t kLargestAdvmss = 65'535 - 40;
+constexpr size_t kLongestCongestionControl = 15;
+
+Error invalid(std::string words, std::string hint = {}) {
+  return {.code = ErrorCode::kInvalidArgument, .message = std::move(words), .hint = std::move(hint)};
+}
+
+bool is_known(RouteType type) {
+  switch (type) {
+    case RouteType::kUnicast:
+    case RouteType::kBlackhole:
+    case RouteType::kUnreachable:
+    case RouteType::kProhibit:
+    case RouteType::kThrow:
+      return true;
+  }
+  return false;
+}
+
+Status validate_key(const RouteKey& key) {
+  const bool ipv4 = key.prefix.family() == Family::kIpv4;
+  if (key.prefix.length > address_bits(key.prefix.family()))
+    return invalid("the prefix is longer than its address");
+  if (masked(key.prefix.address, key.prefix.length) != key.prefix.address)  // KERNEL.md case 49
+    return invalid("the prefix has bits set behind its length");
+  if (key.table.value() == 0) return invalid("table 0 is no table", "254 is main");
+  if (key.table == kLocalTable)
+    return invalid("table 255 (local) belongs to each host's kernel", "use another table");
+  if (!ipv4 && key.tos != 0) return invalid("IPv6 routes have no tos");
+  if ((key.tos & kEcnBits) != 0)
+    return invalid("the two low bits of tos belong to ECN", "give a multiple of 4");
+  if (!ipv4 && key.metric == 0) return invalid("an IPv6 route has no metric 0", "1024 is the default");
+  return {};
+}
+
+// The kernel cuts mtu, advmss and hoplimit at these bounds: a row beyond them would never equal what it
+// holds.
+Status validate_metric(uint8_t number, uint32_t value) {
+  if (number <= kRtaxLock || number > kRtaxLast || number == kRtaxCongestionControl)
+    return invalid("route metric " + std::to_string(number) + " is not known");
+  if (number == kRtaxMtu && value > kLargestMtu)
+    return invalid("an mtu is at most " + std::to_string(kLargestMtu));
+  if (number == kRtaxAdvmss && value > kLargestAdvmss)
+    return invalid("an advmss is at most " + std::to_string(kLargestAdvmss));
+  if (number == kRtaxHoplimit && value > 255) return invalid("a hoplimit is at most 255");
+  if (number == kRtaxFeatures && (value & ~kFeatureEcn) != 0) return invalid("the only route feature is ecn");
+  return {};
+}
+
+Status validate(const RouteMetrics& metrics) {
+  uint8_t last = 0;
+  for (const auto& [number, value] : metrics.values) {
+    if (number <= last) return invalid("route metrics stand in ascending order, each once");
+    last = number;
+    if (Status status = validate_metric(number, value); !status.ok()) return status;
+  }
+  if ((metrics.lock & 1) != 0 || metrics.lock >> (kRtaxLast + 1) != 0)
+    return invalid("a lock names no route metric");
+  if (metrics.congestion_control.size() > kLongestCongestionControl)
+    return invalid("the name of a congestion control has at most 15 characters");
+  return {};
+}
+
+Status validate_attributes(const Route& route) {
+  const Family family = route.key.prefix.family();
+  const bool ipv4 = family == Family::kIpv4;
+  if (!ipv4 && route.scope != kScopeGlobal) return invalid("IPv6 routes have no scope");
+  if (ipv4 && route.preference != 0) return invalid("IPv4 routes have no router preference");
+  if (route.preference != 0 && route.preference != kPreferenceHigh && route.preference != kPreferenceLow)
+    return invalid("a router preference is low, medium or high");
+  if (route.prefsrc && route.prefsrc->family != family) return invalid("src is not of the route's family");
+  return validate(route.metrics);
+}
+
+}  // namespace
+
+Status validate(const Route& route) {
+  if (Status status = validate_key(route.key); !status.ok()) return status;
+  if (!is_known(route.type))
+    return invalid("a route is unicast, blackhole, unreachable, prohibit or throw",
+                   "local, broadcast and multicast routes belong to each host's kernel");
+  if (route.type == RouteType::kUnicast && route.nexthop.value() == 0)
+    return invalid("a unicast route needs a nexthop", "add `nhid ID`, `via ADDRESS` or `dev NAME`");
+  return validate_attributes(route);
+}
+
+std::string to_string(const RouteKey& key) {
+  std::string text = to_string(key.prefix);
+  if (key.table != kMainTable) text += " table " + std::to_string(key.table.value());
+  if (key.tos != 0) text += " tos " + std::to_string(key.tos);
+  const uint32_t default_metric = key.prefix.family() == Family::kIpv4 ? 0 : kIpv6DefaultMetric;
+  if (key.metric != default_metric) text += " metric " + std::to_string(key.metric);
+  return text;
+}
+
+}  // namespace waypost
