@@ -26,7 +26,7 @@ struct Change {
 struct ChangeSet {
   Revision revision;
   Position position;
-  uint64_t time_us = 0;   // wall clock of the appender, since 1970
+  uint64_t time_us = 0;  // wall clock of the appender, since 1970
   std::string author;
   std::vector<Change> changes;
 };

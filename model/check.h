@@ -9,8 +9,8 @@ namespace waypost {
 
 }  // namespace waypost
 
-#define WAYPOST_CHECK(condition, words)                                              \
-  do {                                                                               \
-    if (!(condition)) [[unlikely]]                                                   \
-      ::waypost::check_failed(__FILE__, __LINE__, #condition, words);                \
+#define WAYPOST_CHECK(condition, words)                               \
+  do {                                                                \
+    if (!(condition)) [[unlikely]]                                    \
+      ::waypost::check_failed(__FILE__, __LINE__, #condition, words); \
   } while (false)

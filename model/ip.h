@@ -16,8 +16,12 @@ namespace waypost {
 // The value is the byte in store keys and on the wire: never reused.
 enum class Family : uint8_t { kIpv4 = 4, kIpv6 = 6 };
 
-constexpr int address_bytes(Family family) { return family == Family::kIpv4 ? 4 : 16; }
-constexpr int address_bits(Family family) { return family == Family::kIpv4 ? 32 : 128; }
+constexpr int address_bytes(Family family) {
+  return family == Family::kIpv4 ? 4 : 16;
+}
+constexpr int address_bits(Family family) {
+  return family == Family::kIpv4 ? 32 : 128;
+}
 
 struct IpAddress {
   Family family = Family::kIpv4;
@@ -25,12 +29,10 @@ struct IpAddress {
 
   auto operator<=>(const IpAddress&) const = default;
 
-  std::span<const uint8_t> used() const {
-    return {bytes.data(), static_cast<size_t>(address_bytes(family))};
-  }
-  bool is_unspecified() const;          // 0.0.0.0 or ::
-  bool is_multicast() const;            // 224.0.0.0/4 or ff00::/8
-  bool is_link_local() const;           // fe80::/10 (IPv6 only)
+  std::span<const uint8_t> used() const { return {bytes.data(), static_cast<size_t>(address_bytes(family))}; }
+  bool is_unspecified() const;  // 0.0.0.0 or ::
+  bool is_multicast() const;    // 224.0.0.0/4 or ff00::/8
+  bool is_link_local() const;   // fe80::/10 (IPv6 only)
   static IpAddress v4(uint32_t host_order);
 };
 

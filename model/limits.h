@@ -29,7 +29,7 @@ constexpr size_t kMaxEntryBytes = 512u << 10;
 constexpr size_t kMaxQueuedProposals = 16'384;
 constexpr size_t kMaxQueuedProposalBytes = 64u << 20;
 
-constexpr size_t kMaxConnections = 512;      // accept pauses at it
+constexpr size_t kMaxConnections = 512;  // accept pauses at it
 constexpr size_t kMaxStreamsPerConnection = 16;
 constexpr size_t kMaxStreamBufferBytes = 1u << 20;  // a stream waits for its reader at it
 // Nexthop rows that a listing of routes carries beside them and its reader remembers; both forget all at it.

@@ -1,5 +1,6 @@
-// Planted bugs: `if (mutant("name"))` takes the wrong way when the environment names it in WAYPOST_MUTANT, so that a test can
-// show that the suite would notice. Only in builds with WAYPOST_MUTANTS; elsewhere it is false at compile time.
+// Planted bugs: `if (mutant("name"))` takes the wrong way when the environment names it in WAYPOST_MUTANT, so
+// that a test can show that the suite would notice. Only in builds with WAYPOST_MUTANTS; elsewhere it is
+// false at compile time.
 #pragma once
 
 #include <string_view>
@@ -10,7 +11,9 @@ namespace waypost {
 // Reads the environment once.
 bool mutant(std::string_view name);
 #else
-constexpr bool mutant(std::string_view) { return false; }
+constexpr bool mutant(std::string_view) {
+  return false;
+}
 #endif
 
 }  // namespace waypost

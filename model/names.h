@@ -1,5 +1,5 @@
-// Names of tables, protocols and scopes, both ways. The defaults are iproute2's built-in ones; the CLI adds its own host's files
-// (SEMANTICS.md A6). Only numbers are stored and sent.
+// Names of tables, protocols and scopes, both ways. The defaults are iproute2's built-in ones; the CLI adds
+// its own host's files (SEMANTICS.md A6). Only numbers are stored and sent.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,8 @@ struct NameTables {
   static NameTables defaults();
 };
 
-// Reads lines "NUMBER NAME" with # comments into `names`, as iproute2's files have them. Returns the first bad line's number, or 0.
+// Reads lines "NUMBER NAME" with # comments into `names`, as iproute2's files have them. Returns the first
+// bad line's number, or 0.
 int read_names(std::string_view text, NumberNames& names);
 
 }  // namespace waypost

@@ -18,9 +18,9 @@ struct EncapIp {
   uint64_t id = 0;                // tunnel key
   IpAddress source;               // unspecified: the kernel chooses
   IpAddress destination;
-  uint8_t ttl = 0;                // hop limit for ip6
-  uint8_t tos = 0;                // traffic class for ip6
-  uint16_t flags = 0;             // TUNNEL_* bits: csum, key, seq
+  uint8_t ttl = 0;     // hop limit for ip6
+  uint8_t tos = 0;     // traffic class for ip6
+  uint16_t flags = 0;  // TUNNEL_* bits: csum, key, seq
 
   bool operator==(const EncapIp&) const = default;
 };
@@ -92,9 +92,9 @@ struct NexthopObject {
 bool is_interned(NexthopId id);  // limits::kFirstInternedId..kLastInternedId
 bool is_scratch(NexthopId id);   // limits::kFirstScratchId..kLastScratchId
 
-// The rules that need nothing but the object itself (KERNEL.md cases 2, 3, 7, 8, 10, 15, 24, 26, 30-33, 62, 64):
-// returns why it can never be a nexthop or group, in words as good as the kernel's.
-// `interned` allows a gateway without device. A gateway of 0.0.0.0 must have been dropped by the parser (case 8).
+// The rules that need nothing but the object itself (KERNEL.md cases 2, 3, 7, 8, 10, 15, 24, 26, 30-33, 62,
+// 64): returns why it can never be a nexthop or group, in words as good as the kernel's. `interned` allows a
+// gateway without device. A gateway of 0.0.0.0 must have been dropped by the parser (case 8).
 Status validate(const NexthopObject& object, bool interned = false);
 
 }  // namespace waypost

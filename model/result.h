@@ -13,7 +13,7 @@ namespace waypost {
 
 // Numbers are part of the wire format (rpc/waypost.proto carries them): never reused.
 enum class ErrorCode {
-  kInvalidArgument = 1,     // syntax, or a value outside its bounds
+  kInvalidArgument = 1,  // syntax, or a value outside its bounds
   kNotFound = 2,
   kAlreadyExists = 3,
   kFailedPrecondition = 4,  // refused by a rule: in use, wrong kind, nested group, ...
@@ -21,17 +21,17 @@ enum class ErrorCode {
   kUnavailable = 6,         // never handed to the log: safe to try again (exit 5)
   kOutcomeUnknown = 7,      // handed to the log, no answer (exit 6)
   kDeadlineExceeded = 8,
-  kResourceExhausted = 9,   // a bound of model/limits.h, or a nearly full disk
+  kResourceExhausted = 9,  // a bound of model/limits.h, or a nearly full disk
   kPermissionDenied = 10,
-  kCorruption = 11,         // bytes that contradict their checksum, chain or grammar
-  kIo = 12,                 // the disk or the kernel failed
-  kUnsupported = 13,        // this build, kernel or version cannot do it
+  kCorruption = 11,   // bytes that contradict their checksum, chain or grammar
+  kIo = 12,           // the disk or the kernel failed
+  kUnsupported = 13,  // this build, kernel or version cannot do it
   kInternal = 14,
 };
 
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
-  std::string message;  // names the object and the reason: "nexthop 7 is used by group 3"
+  std::string message;    // names the object and the reason: "nexthop 7 is used by group 3"
   std::string hint = {};  // the cure, or empty
 };
 

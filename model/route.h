@@ -44,21 +44,22 @@ constexpr uint8_t kScopeHost = 254;
 struct Route {
   RouteKey key;
   RouteType type = RouteType::kUnicast;
-  NexthopId nexthop;                  // none (0) only where type is an error type
-  uint8_t protocol = kProtocolBoot;   // as its writer named it
-  uint8_t scope = kScopeGlobal;       // IPv6: always global
-  uint8_t preference = 0;             // IPv6 router preference, ICMPV6_ROUTER_PREF_*: 0 medium, 1 high, 3 low
+  NexthopId nexthop;                 // none (0) only where type is an error type
+  uint8_t protocol = kProtocolBoot;  // as its writer named it
+  uint8_t scope = kScopeGlobal;      // IPv6: always global
+  uint8_t preference = 0;            // IPv6 router preference, ICMPV6_ROUTER_PREF_*: 0 medium, 1 high, 3 low
   std::optional<IpAddress> prefsrc;
   RouteMetrics metrics;
 
   bool operator==(const Route&) const = default;
 };
 
-// The rules that need nothing but the route itself: family-specific bounds, table 255 and tos bits, type against nexthop.
+// The rules that need nothing but the route itself: family-specific bounds, table 255 and tos bits, type
+// against nexthop.
 Status validate(const Route& route);
 
-// "10.0.0.0/8 table 100 metric 20": the object's name in every error. Main table, tos 0 and the family's default
-// metric are left out.
+// "10.0.0.0/8 table 100 metric 20": the object's name in every error. Main table, tos 0 and the family's
+// default metric are left out.
 std::string to_string(const RouteKey& key);
 
 }  // namespace waypost

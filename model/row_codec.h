@@ -1,5 +1,5 @@
-// The canonical byte form of keys and rows: what the store keeps, digests cover, snapshots, pages and feeds carry.
-// It is our own and fixed, so that a digest never depends on a library's encoder (LOG.md rule 7).
+// The canonical byte form of keys and rows: what the store keeps, digests cover, snapshots, pages and feeds
+// carry. It is our own and fixed, so that a digest never depends on a library's encoder (LOG.md rule 7).
 // Grammar of each form above its encoder in row_codec.cc; numbers once used are never reused.
 #pragma once
 
@@ -14,8 +14,9 @@
 namespace waypost {
 
 // Keys order as their numbers do (big-endian).
-void append_nexthop_key(std::string& out, NexthopId id);   // id:4
-void append_route_key(std::string& out, const RouteKey& key);  // table:4 family:1 address:4|16 length:1 tos:1 metric:4
+void append_nexthop_key(std::string& out, NexthopId id);  // id:4
+void append_route_key(std::string& out,
+                      const RouteKey& key);  // table:4 family:1 address:4|16 length:1 tos:1 metric:4
 std::optional<NexthopId> decode_nexthop_key(std::string_view bytes);
 std::optional<RouteKey> decode_route_key(std::string_view bytes);
 
@@ -29,7 +30,8 @@ Result<Route> decode_route_value(const RouteKey& key, std::string_view bytes);
 // The guard of GuardedNexthop and GuardedRoute: xxh3-64 of the canonical value, never 0 for a present row.
 uint64_t row_guard(std::string_view value);
 
-// A block of rows, as in list pages and snapshot chunks: (key length varint, key, value length varint, value)*.
+// A block of rows, as in list pages and snapshot chunks: (key length varint, key, value length varint,
+// value)*.
 void append_row(std::string& block, std::string_view key, std::string_view value);
 
 class RowBlockReader {

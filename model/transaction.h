@@ -58,10 +58,10 @@ struct DeleteRoute {
   std::vector<InlinePath> paths;  // not empty: the stored route must be exactly these inline paths
 };
 
-// The part a job is made of (LOG.md rule 12): set one row to these bytes, or delete it, if its canonical value still
-// hashes to `expected` (xxh3-64; 0 means "the row is absent"). A guard that does not hold skips the command and is
-// counted in the answer; rules are checked as for any command. Interned rows are never named here: routes over
-// them carry their paths.
+// The part a job is made of (LOG.md rule 12): set one row to these bytes, or delete it, if its canonical
+// value still hashes to `expected` (xxh3-64; 0 means "the row is absent"). A guard that does not hold skips
+// the command and is counted in the answer; rules are checked as for any command. Interned rows are never
+// named here: routes over them carry their paths.
 struct GuardedNexthop {
   NexthopId id;
   uint64_t expected = 0;
@@ -74,8 +74,7 @@ struct GuardedRoute {
   std::vector<InlinePath> paths;  // as in PutRoute
 };
 
-using Command =
-    std::variant<PutNexthop, DeleteNexthop, PutRoute, DeleteRoute, GuardedNexthop, GuardedRoute>;
+using Command = std::variant<PutNexthop, DeleteNexthop, PutRoute, DeleteRoute, GuardedNexthop, GuardedRoute>;
 
 // What happens to the rest when a command is refused.
 enum class OnRefusal : uint8_t {
@@ -86,8 +85,8 @@ enum class OnRefusal : uint8_t {
 
 struct Transaction {
   OnRefusal on_refusal = OnRefusal::kAbort;
-  // Refused as a whole (kPreviousIncomplete) unless the session's previous transaction was applied without a refusal: so a
-  // batch that stops at its first refused line may still have several transactions in flight.
+  // Refused as a whole (kPreviousIncomplete) unless the session's previous transaction was applied without a
+  // refusal: so a batch that stops at its first refused line may still have several transactions in flight.
   bool chained = false;
   std::vector<Command> commands;  // 1..limits::kMaxChangesPerTransaction rows changed in all
 };
@@ -99,11 +98,11 @@ struct CommandRefusal {
 
 // The answer kept for a retry and told to the client.
 struct TransactionAnswer {
-  Revision revision;       // after this transaction; unchanged where nothing changed
-  uint32_t applied = 0;    // commands applied
-  uint32_t skipped = 0;    // guarded commands whose guard did not hold
-  std::vector<CommandRefusal> refusals;                       // ascending by index
-  std::vector<std::pair<uint32_t, NexthopId>> assigned_ids;   // for PutNexthop with id 0
+  Revision revision;                     // after this transaction; unchanged where nothing changed
+  uint32_t applied = 0;                  // commands applied
+  uint32_t skipped = 0;                  // guarded commands whose guard did not hold
+  std::vector<CommandRefusal> refusals;  // ascending by index
+  std::vector<std::pair<uint32_t, NexthopId>> assigned_ids;  // for PutNexthop with id 0
 };
 
 // Sessions (LOG.md rule 5). The id is minted by the entry that opens it plus 128 random bits of the client.
@@ -125,7 +124,8 @@ struct SessionTransaction {
   Transaction transaction;
 };
 
-// Changes of control state: settings ("history.revisions"), the rules level, the member list (LOG.md rules 7 and 9).
+// Changes of control state: settings ("history.revisions"), the rules level, the member list (LOG.md rules 7
+// and 9).
 struct SetSetting {
   std::string name;
   std::string value;
@@ -148,8 +148,8 @@ struct ClaimIncarnation {
 
 // One payload of a log entry.
 struct Proposal {
-  std::string author;       // user@host of the client, for the history; at most 128 bytes
-  std::string member;       // the member that proposed it; empty with the local engine
+  std::string author;  // user@host of the client, for the history; at most 128 bytes
+  std::string member;  // the member that proposed it; empty with the local engine
   uint64_t incarnation = 0;
   std::variant<OpenSession, SessionTransaction, SetSetting, RaiseRulesLevel, AddMember, RemoveMember,
                ClaimIncarnation>
@@ -158,13 +158,13 @@ struct Proposal {
 
 // What apply answers to one proposal.
 struct ProposalAnswer {
-  std::optional<Refusal> refusal;          // the proposal as a whole: unknown session, gap, removed member, ...
-  std::optional<SessionId> session;        // OpenSession
+  std::optional<Refusal> refusal;    // the proposal as a whole: unknown session, gap, removed member, ...
+  std::optional<SessionId> session;  // OpenSession
   std::optional<TransactionAnswer> transaction;
 };
 
-// Bytes (model/transaction.proto). decode fails with kInvalidArgument on anything that encode cannot have written,
-// and holds at most a small multiple of the input in memory.
+// Bytes (model/transaction.proto). decode fails with kInvalidArgument on anything that encode cannot have
+// written, and holds at most a small multiple of the input in memory.
 std::string encode(const Proposal& proposal);
 Result<Proposal> decode_proposal(std::string_view bytes);
 std::string encode(const Transaction& transaction);
