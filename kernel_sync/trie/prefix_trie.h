@@ -98,6 +98,7 @@ using TrieDifferenceVisitor = FunctionRef<bool(const TrieDifference&)>;
 struct TrieBytes {
   size_t live = 0;   // blocks in use, each at the size of its class
   size_t spans = 0;  // what the arena holds for them, holes and free blocks included
+  size_t pool = 0;   // what it holds besides, ready for blocks of any size
   size_t lists = 0;  // the shared lists of routes, outside the arena (an estimate)
 };
 
