@@ -29,6 +29,15 @@ constexpr size_t kMaxEntryBytes = 512u << 10;
 constexpr size_t kMaxQueuedProposals = 16'384;
 constexpr size_t kMaxQueuedProposalBytes = 64u << 20;
 
+// Entries handed to apply at once, and how far apply may lag before the replica reads and appends no more (it waits).
+constexpr size_t kMaxApplyBatchEntries = 64;
+constexpr size_t kMaxApplyBatchBytes = 1u << 20;
+constexpr size_t kMaxApplyBacklogBytes = 16u << 20;
+// One read of the log is filled up to about this size.
+constexpr size_t kLogReadBytes = 1u << 20;
+// Linearizable reads waiting for the log's tail or for apply: refused above it.
+constexpr size_t kMaxWaitingBarriers = 16'384;
+
 constexpr size_t kMaxConnections = 512;  // accept pauses at it
 constexpr size_t kMaxStreamsPerConnection = 16;
 constexpr size_t kMaxStreamBufferBytes = 1u << 20;  // a stream waits for its reader at it
@@ -54,6 +63,8 @@ constexpr uint64_t kDefaultHistoryBytes = 1ull << 30;
 
 static_assert(kMaxProposalBytes < kMaxEntryBytes, "an entry must be able to carry one largest proposal");
 static_assert(kMaxEntryBytes < kMaxFrameBytes, "an entry must fit a frame");
+static_assert(kEntryTargetBytes <= kMaxEntryBytes, "an entry is filled up to the target first");
+static_assert(kMaxApplyBacklogBytes >= kLogReadBytes + kMaxEntryBytes, "one read must fit the backlog of apply");
 static_assert(kBatchCommandsPerTransaction <= kMaxChangesPerTransaction,
               "a batch's transaction must not be refused for its size");
 static_assert(kLastInternedId < kFirstScratchId, "the reserved ranges must not overlap");

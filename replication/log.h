@@ -1,8 +1,8 @@
-// The log: one total order of entries, behind few verbs. Engines: local_log (the node's own RocksDB) and etcd/. Above this header
-// nothing knows which; the contract suite runs on both and on the simulator's log.
+// The log: one total order of entries, behind few verbs. Engines: local_log (the node's own RocksDB) and
+// etcd/. Above this header nothing knows which; the contract suite runs on both and on the simulator's log.
 //
-// Every verb is asynchronous; its callback runs on the executor given to the engine at construction (the node's order
-// thread; the event heap in the simulator), never inside the call itself.
+// Every verb is asynchronous; its callback runs on the executor given to the engine at construction (the
+// node's order thread; the event heap in the simulator), never inside the call itself.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,12 @@ using Executor = std::function<void(std::function<void()>)>;
 
 enum class AppendOutcome {
   kAppended,
-  kLost,         // another entry has the position, or the head is not (position - 1, previous): read on, then try behind it
-  kUnknown,      // handed over, no answer: repeat the same bytes until the position is seen taken (LOG.md rule 4)
+  kLost,     // another entry has the position, or the head is not (position - 1, previous): read on, then try
+             // behind it
+  kUnknown,  // handed over, no answer: repeat the same bytes until the position is seen taken (LOG.md rule 4)
   kUnreachable,  // never handed over: nothing can have happened
-  kHalted,       // a rewound log was recognised (LOG.md rule 2), or the log is sealed: stop writing, see `words`
-  kNoSpace,      // the engine is full: see `words`
+  kHalted,   // a rewound log was recognised (LOG.md rule 2), or the log is sealed: stop writing, see `words`
+  kNoSpace,  // the engine is full: see `words`
 };
 
 struct AppendResult {
@@ -41,9 +42,10 @@ struct RawEntry {
 };
 
 struct Tail {
-  Position position;       // newest entry, 0 for an empty log
-  Hash128 hash;            // of the chain up to it
-  uint64_t engine_revision = 0;  // grows with every change of the engine (etcd's header revision); 0 where there is none
+  Position position;  // newest entry, 0 for an empty log
+  Hash128 hash;       // of the chain up to it
+  uint64_t engine_revision =
+      0;  // grows with every change of the engine (etcd's header revision); 0 where there is none
   std::string halt_words;  // not empty: the log is halted
 };
 
@@ -51,15 +53,15 @@ struct Tail {
 struct Presence {
   std::string name;
   uint64_t incarnation = 0;
-  std::string address;        // HOST:PORT of its client port
+  std::string address;  // HOST:PORT of its client port
   Position applied;
-  Position durable;           // applied position at its last successful sync (LOG.md rule 3)
+  Position durable;  // applied position at its last successful sync (LOG.md rule 3)
   uint64_t revision = 0;
   Hash128 history;
-  Hash128 data_digest;        // at `revision`
-  Hash128 control_digest;     // at `applied`
-  uint32_t rules_level = 0;   // the highest this binary supports
-  std::string status;         // one line for people: "ok", "catching up", "digest differs at revision 81", ...
+  Hash128 data_digest;       // at `revision`
+  Hash128 control_digest;    // at `applied`
+  uint32_t rules_level = 0;  // the highest this binary supports
+  std::string status;        // one line for people: "ok", "catching up", "digest differs at revision 81", ...
 };
 
 class Log {
@@ -70,9 +72,9 @@ class Log {
   using AppendCallback = std::function<void(AppendResult)>;
   virtual void append(Position position, const Hash128& previous, std::string bytes, AppendCallback done) = 0;
 
-  // Calls `done` once, with at least one entry from `from` on as soon as there is one, in order, without a gap, at most about
-  // max_bytes; or kNotFound ("trimmed") where `from` is gone; or kUnavailable after a while without an answer.
-  // One read at a time.
+  // Calls `done` once, with at least one entry from `from` on as soon as there is one, in order, without a
+  // gap, at most about max_bytes; or kNotFound ("trimmed") where `from` is gone; or kUnavailable after a
+  // while without an answer. After a reconnect the first entries may lie before `from`. One read at a time.
   using ReadCallback = std::function<void(Result<std::vector<RawEntry>>)>;
   virtual void read(Position from, size_t max_bytes, ReadCallback done) = 0;
 

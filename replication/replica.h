@@ -1,5 +1,6 @@
-// The replica: gathers proposals into entries, appends them, follows the log, applies, answers. It owns the order of things
-// and runs on one thread (the node's order thread; the event heap in the simulator). It knows bytes and positions only.
+// The replica: gathers proposals into entries, appends them, follows the log, applies, answers. It owns the
+// order of things and runs on one thread (the node's order thread; the event heap in the simulator). It knows
+// bytes and positions only.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +20,13 @@ struct AppliedEntry {
   uint64_t time_us = 0;
   Hash128 hash;  // of the chain up to and with this entry
   std::vector<std::string> proposals;
+  std::string
+      appender;  // the member that wrote it; apply refuses removed and superseded ones (LOG.md rule 9)
+  uint64_t incarnation = 0;
 };
 
-// Applies entries in order on whatever thread it likes and calls `done` on the replica's executor with one answer per proposal
-// of each entry. At most one call is outstanding.
+// Applies entries in order on whatever thread it likes and calls `done` on the replica's executor with one
+// answer per proposal of each entry. At most one call is outstanding.
 using ApplyCallback = std::function<void(std::vector<std::vector<std::string>> answers)>;
 using ApplyFunction = std::function<void(std::vector<AppliedEntry> entries, ApplyCallback done)>;
 
@@ -37,18 +41,19 @@ enum class ProposeOutcome {
 struct ProposeResult {
   ProposeOutcome outcome = ProposeOutcome::kUnknown;
   Position position;
-  uint32_t index = 0;   // of the proposal in its entry
-  std::string answer;   // encoded by the state machine
+  uint32_t index = 0;  // of the proposal in its entry
+  std::string answer;  // encoded by the state machine
   std::string words;
 };
 
 struct ReplicaOptions {
-  std::string name;             // this node, at most 64 bytes
+  std::string name;  // this node, at most 64 bytes
   uint64_t incarnation = 0;
-  Position applied;             // of the local state at start
-  Hash128 applied_hash;         // chain hash at `applied`
+  Position applied;      // of the local state at start
+  Hash128 applied_hash;  // chain hash at `applied`
   uint64_t highest_engine_revision = 0;
   uint64_t propose_timeout_ms = 10'000;
+  uint64_t seed = 0;  // of the random back-off; 0: from name and incarnation
 };
 
 struct ReplicaStatus {
@@ -65,6 +70,10 @@ struct ReplicaStatus {
   uint64_t unreachable_since_us = 0;  // monotonic
   bool trimmed_past = false;          // this replica needs a snapshot
   std::string halted;                 // words, or empty
+  uint64_t engine_revision =
+      0;  // the highest seen; the node keeps it for ReplicaOptions::highest_engine_revision
+  std::string last_appender;     // of the newest entry read: whom to hand transactions under write load
+  size_t proposals_waiting = 0;  // neither answered nor expired
 };
 
 // Time and timers, so that the simulator owns both.
@@ -83,14 +92,16 @@ class Replica {
   ~Replica();
 
   void start();
-  // No callback runs after stop() returns.
+  // Answers everything that waits (kUnreachable, or kUnknown where it was handed over), inside this call. No
+  // callback runs after it returns.
   void stop();
 
   // `payload` is at most limits::kMaxProposalBytes. `done` runs on the executor, once.
   void propose(std::string payload, std::function<void(ProposeResult)> done);
 
-  // A linearizable point: asks the log for its tail (sharing only an ask sent after this call, LOG.md rule 6), waits until that is
-  // applied, then calls `done` with the applied position; kUnavailable when the log does not answer within deadline_ms.
+  // A linearizable point: asks the log for its tail (sharing only an ask sent after this call, LOG.md rule
+  // 6), waits until that is applied, then calls `done` with the applied position; kUnavailable when the log
+  // does not answer within deadline_ms.
   void barrier(uint64_t deadline_ms, std::function<void(Result<Position>)> done);
 
   ReplicaStatus status() const;
