@@ -19,6 +19,8 @@ constexpr size_t kMaxEncapSegments = 16;
 
 // A frame above this is refused before its body is read; the connection is closed.
 constexpr size_t kMaxFrameBytes = 4u << 20;
+// A client's request; a server closes the connection above it.
+constexpr size_t kMaxRequestBytes = 1u << 20;
 // A page or chunk of a stream is filled up to about this size.
 constexpr size_t kStreamChunkBytes = 64u << 10;
 // Proposals: one payload, and what one log entry carries (LOG.md, the etcd engine).
@@ -40,9 +42,16 @@ constexpr size_t kMaxWaitingBarriers = 16'384;
 
 constexpr size_t kMaxConnections = 512;  // accept pauses at it
 constexpr size_t kMaxStreamsPerConnection = 16;
+// Requests of one connection being answered; the server stops reading the connection at it.
+constexpr size_t kMaxCallsPerConnection = 128;
 constexpr size_t kMaxStreamBufferBytes = 1u << 20;  // a stream waits for its reader at it
 // Nexthop rows that a listing of routes carries beside them and its reader remembers; both forget all at it.
 constexpr size_t kMaxCarriedNexthops = 16'384;
+// What a client waits for an answer where it does not say; a connection without a hello is closed after kHelloSeconds, and one whose
+// client takes nothing of what waits for it after kStalledReaderSeconds (a pager may sit on a listing for a while).
+constexpr uint32_t kDefaultDeadlineMs = 30'000;
+constexpr uint64_t kHelloSeconds = 5;
+constexpr uint64_t kStalledReaderSeconds = 600;
 
 // Client sessions kept in the state; the least recently used one goes at it (LOG.md rule 5).
 constexpr size_t kMaxSessions = 4'096;
@@ -62,6 +71,10 @@ constexpr uint64_t kDefaultHistoryRevisions = 100'000;
 constexpr uint64_t kDefaultHistoryBytes = 1ull << 30;
 
 static_assert(kMaxProposalBytes < kMaxEntryBytes, "an entry must be able to carry one largest proposal");
+static_assert(kMaxProposalBytes < kMaxRequestBytes, "a request must be able to carry one largest proposal");
+static_assert(kMaxRequestBytes <= kMaxFrameBytes, "a request travels in a frame");
+static_assert(kSessionWindow + kMaxStreamsPerConnection < kMaxCallsPerConnection,
+              "a full window of transactions must not stop a connection from being read");
 static_assert(kMaxEntryBytes < kMaxFrameBytes, "an entry must fit a frame");
 static_assert(kEntryTargetBytes <= kMaxEntryBytes, "an entry is filled up to the target first");
 static_assert(kMaxApplyBacklogBytes >= kLogReadBytes + kMaxEntryBytes, "one read must fit the backlog of apply");

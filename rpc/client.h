@@ -1,5 +1,6 @@
-// A client of a waypostd: blocking, one connection, one thread. Tries its endpoints in turn, keeps its session across reconnects, and
-// sends the same (session, number) again after a lost answer, so a change happens exactly once.
+// A client of a waypostd: blocking, one connection, one thread. Tries its endpoints in turn, keeps its
+// session across reconnects, and sends the same (session, number) again after a lost answer, so a change
+// happens exactly once.
 #pragma once
 
 #include <chrono>
@@ -20,10 +21,10 @@ class End;
 class Part;
 
 struct ClientOptions {
-  std::vector<std::string> endpoints;             // HOST:PORT, [V6]:PORT; at least one
+  std::vector<std::string> endpoints;  // HOST:PORT, [V6]:PORT; at least one
   std::chrono::milliseconds connect_timeout{1'000};
-  std::chrono::milliseconds timeout{30'000};      // of one call; 0: none
-  std::string author;                             // user@host, for the history
+  std::chrono::milliseconds timeout{30'000};  // of one call; 0: none
+  std::string author;                         // user@host, for the history
 };
 
 // An applied transaction, or why not.
@@ -38,17 +39,19 @@ class Client {
   ~Client();
   Client(Client&&) noexcept;
 
-  // One request; `on_part` sees each part as it comes and returns false to cancel. Errors: kUnavailable names the endpoint, the phase
-  // (resolve, connect, hello) and the cure within a second of a refused connection; kDeadlineExceeded; what the server said.
+  // One request; `on_part` sees each part as it comes and returns false to cancel. Errors: kUnavailable names
+  // the endpoint, the phase (resolve, connect, hello) and the cure within a second of a refused connection;
+  // kDeadlineExceeded; what the server said.
   Result<End> call(const Request& request, const std::function<bool(const Part&)>& on_part = {});
 
-  // Exactly once (LOG.md rule 5): opens a session on first use. kOutcomeUnknown only when no node answered within the timeout after
-  // something was sent.
+  // Exactly once (LOG.md rule 5): opens a session on first use. kOutcomeUnknown only when no node answered
+  // within the timeout after something was sent.
   Result<Submitted> submit(const Transaction& transaction);
 
-  // Keeps up to `window` transactions in flight (at most limits::kSessionWindow); `done` runs inside a later submit_async() or drain(),
-  // in the order submitted. For imports.
-  void submit_async(const Transaction& transaction, size_t window, std::function<void(Result<Submitted>)> done);
+  // Keeps up to `window` transactions in flight (at most limits::kSessionWindow); `done` runs inside a later
+  // submit_async() or drain(), in the order submitted. For imports.
+  void submit_async(const Transaction& transaction, size_t window,
+                    std::function<void(Result<Submitted>)> done);
   void drain();
 
   // The endpoint now connected, or empty.
