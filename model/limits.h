@@ -65,6 +65,14 @@ constexpr uint32_t kLastScratchId = 0xFFFF'EFFF;
 
 // Netlink messages per send (KERNEL.md, "What it costs").
 constexpr size_t kNetlinkBatch = 1'024;
+// ... or this many bytes of them, whichever comes first; one message is at most the group attribute's 64 KiB and its frame.
+constexpr size_t kNetlinkBatchBytes = 256u << 10;
+// Sends and receives that the kernel put off (EINTR, EAGAIN, ENOBUFS, ENOMEM) before the socket counts as lost.
+constexpr int kNetlinkRetries = 8;
+// Milliseconds without an answer after which the socket counts as lost.
+constexpr int kNetlinkTimeoutMs = 10'000;
+// Events that one wait() returns; what is behind stays queued in the kernel.
+constexpr size_t kMaxEventsPerWait = 4'096;
 
 // The tail of the history that is always kept, and the default caps above it.
 constexpr uint64_t kDefaultHistoryRevisions = 100'000;
