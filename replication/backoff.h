@@ -19,7 +19,10 @@ class Backoff {
     ++failures_;
     return floor_us_ + random() % (bound + 1);
   }
-  void set_first(uint64_t first_us) { first_us_ = first_us; }
+  void set_bounds(uint64_t first_us, uint64_t max_us) {
+    first_us_ = first_us;
+    max_us_ = max_us;
+  }
   void reset() { failures_ = 0; }
 
  private:

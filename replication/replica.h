@@ -53,7 +53,8 @@ struct ReplicaOptions {
   Hash128 applied_hash;  // chain hash at `applied`
   uint64_t highest_engine_revision = 0;
   uint64_t propose_timeout_ms = 10'000;
-  uint64_t seed = 0;  // of the random back-off; 0: from name and incarnation
+  bool alone = false;  // no other node appends to this log (the local engine): it never has to step aside
+  uint64_t seed = 0;   // of the random back-off; 0: from name and incarnation
 };
 
 struct ReplicaStatus {

@@ -12,6 +12,9 @@ namespace {
 
 // How long a lost race may stay unexplained by what is read before the tail is asked.
 constexpr uint64_t kLostCheckUs = 50'000;
+// Entries that one member appends in a row before it steps aside: whoever appends learns of the new tail
+// first, so without a pause the others would never get a turn.
+constexpr uint64_t kEntriesInARow = 16;
 // A full log is asked again at most this often.
 constexpr uint64_t kNoSpaceRetryUs = 200'000;
 
@@ -82,6 +85,11 @@ void Replica::Impl::maybe_append() {
   const bool must_wait =
       !tail_checked || frontier < known_tail || backlog_bytes > limits::kMaxApplyBacklogBytes;
   if (must_wait) return;
+  if (!options.alone && wins_in_a_row >= kEntriesInARow && queue.waiting_bytes() > 0) {
+    wins_in_a_row = 0;
+    const uint64_t turn_us = std::max<uint64_t>(latency.typical_us(), 1'000);
+    return back_off_appending(turn_us + random() % turn_us);
+  }
   std::vector<ProposalQueue::Item> items = queue.take(entry_bytes_for(queue.waiting_bytes()));
   if (!items.empty()) start_flight(std::move(items));
 }
@@ -184,6 +192,7 @@ void Replica::Impl::win_flight() {
   }
   const size_t bytes = flight->bytes.size();
   ++appends;
+  ++wins_in_a_row;
   append_bytes += bytes;
   flight.reset();
   lost_backoff.reset();
@@ -201,10 +210,12 @@ void Replica::Impl::win_flight() {
 // The position holds another entry, so ours never happened and may go in behind it.
 void Replica::Impl::lose_flight() {
   ++lost_races;
+  wins_in_a_row = 0;
   give_flight_back();
-  // Each member waits at random about as long as an append takes, and longer after each loss, so that one of
+  // Each loser waits at random about as long as an append takes, and longer after each loss, so that one of
   // them gets through.
-  lost_backoff.set_first(std::max<uint64_t>(latency.typical_us(), 1'000));
+  const uint64_t turn_us = std::max<uint64_t>(latency.typical_us(), 1'000);
+  lost_backoff.set_bounds(turn_us, 8 * turn_us);
   back_off_appending(lost_backoff.next_us(random));
 }
 

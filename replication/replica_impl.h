@@ -162,6 +162,7 @@ struct Replica::Impl : std::enable_shared_from_this<Replica::Impl> {
   uint64_t engine_revision = 0;
 
   uint64_t lost_races = 0;
+  uint64_t wins_in_a_row = 0;
   uint64_t unknown_outcomes = 0;
   uint64_t appends = 0;
   uint64_t append_bytes = 0;
