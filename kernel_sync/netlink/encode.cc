@@ -274,8 +274,11 @@ void encode_match(const IpAddress& address, uint8_t tos, uint32_t sequence, std:
   rtmsg header = {};
   header.rtm_family = to_kernel(address.family);
   header.rtm_dst_len = static_cast<uint8_t>(address_bits(address.family));
-  if (address.family == Family::kIpv4) header.rtm_tos = tos;
-  header.rtm_flags = RTM_F_LOOKUP_TABLE | RTM_F_FIB_MATCH;
+  header.rtm_flags = RTM_F_FIB_MATCH;
+  if (address.family == Family::kIpv4) {
+    header.rtm_tos = tos;
+    header.rtm_flags |= RTM_F_LOOKUP_TABLE;  // IPv6 refuses the flag and always names the table
+  }
   MessageWriter writer(out);
   writer.begin(RTM_GETROUTE, NLM_F_REQUEST, sequence);
   writer.fixed(header);
