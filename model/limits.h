@@ -16,6 +16,8 @@ constexpr uint32_t kMaxWeight = 65'535;
 // Bytes of the text of one name (device, congestion control): IFNAMSIZ - 1.
 constexpr size_t kMaxDeviceName = 15;
 constexpr size_t kMaxEncapSegments = 16;
+// One logical line of a batch file; a longer one ends the batch with an error.
+constexpr size_t kMaxBatchLineBytes = 64u << 10;
 
 // A frame above this is refused before its body is read; the connection is closed.
 constexpr size_t kMaxFrameBytes = 4u << 20;
@@ -31,7 +33,8 @@ constexpr size_t kMaxEntryBytes = 512u << 10;
 constexpr size_t kMaxQueuedProposals = 16'384;
 constexpr size_t kMaxQueuedProposalBytes = 64u << 20;
 
-// Entries handed to apply at once, and how far apply may lag before the replica reads and appends no more (it waits).
+// Entries handed to apply at once, and how far apply may lag before the replica reads and appends no more (it
+// waits).
 constexpr size_t kMaxApplyBatchEntries = 64;
 constexpr size_t kMaxApplyBatchBytes = 1u << 20;
 constexpr size_t kMaxApplyBacklogBytes = 16u << 20;
@@ -85,7 +88,8 @@ static_assert(kSessionWindow + kMaxStreamsPerConnection < kMaxCallsPerConnection
               "a full window of transactions must not stop a connection from being read");
 static_assert(kMaxEntryBytes < kMaxFrameBytes, "an entry must fit a frame");
 static_assert(kEntryTargetBytes <= kMaxEntryBytes, "an entry is filled up to the target first");
-static_assert(kMaxApplyBacklogBytes >= kLogReadBytes + kMaxEntryBytes, "one read must fit the backlog of apply");
+static_assert(kMaxApplyBacklogBytes >= kLogReadBytes + kMaxEntryBytes,
+              "one read must fit the backlog of apply");
 static_assert(kBatchCommandsPerTransaction <= kMaxChangesPerTransaction,
               "a batch's transaction must not be refused for its size");
 static_assert(kLastInternedId < kFirstScratchId, "the reserved ranges must not overlap");

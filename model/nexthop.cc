@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/limits.h"
+#include "model/route.h"
 
 namespace waypost {
 namespace {
@@ -64,6 +65,8 @@ Status validate_gateway(const Nexthop& nexthop) {
 
 Status validate(const Nexthop& nexthop, bool interned) {
   const bool has_encap = nexthop.encap.index() != 0;
+  if (nexthop.onlink && (!nexthop.gateway || nexthop.fdb))
+    return invalid("onlink needs a gateway on a device", "leave onlink out");
   if (nexthop.blackhole) {
     // KERNEL.md case 15.
     if (nexthop.gateway || !nexthop.device.empty() || has_encap || nexthop.fdb)
@@ -124,6 +127,12 @@ bool is_interned(NexthopId id) {
 
 bool is_scratch(NexthopId id) {
   return id.value() >= limits::kFirstScratchId && id.value() <= limits::kLastScratchId;
+}
+
+uint8_t derived_scope(const NexthopObject& object) {
+  if (object.is_group() || object.nexthop().blackhole) return kScopeGlobal;
+  const Nexthop& nexthop = object.nexthop();
+  return nexthop.gateway || nexthop.fdb || nexthop.family == Family::kIpv6 ? kScopeLink : kScopeHost;
 }
 
 Status validate(const NexthopObject& object, bool interned) {

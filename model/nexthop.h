@@ -92,6 +92,10 @@ struct NexthopObject {
 bool is_interned(NexthopId id);  // limits::kFirstInternedId..kLastInternedId
 bool is_scratch(NexthopId id);   // limits::kFirstScratchId..kLastScratchId
 
+// The scope that the kernel derives and `ip` prints: link with a gateway or on a device of IPv6, host on a
+// device of IPv4, else global.
+uint8_t derived_scope(const NexthopObject& object);
+
 // The rules that need nothing but the object itself (KERNEL.md cases 2, 3, 7, 8, 10, 15, 24, 26, 30-33, 62,
 // 64): returns why it can never be a nexthop or group, in words as good as the kernel's. `interned` allows a
 // gateway without device. A gateway of 0.0.0.0 must have been dropped by the parser (case 8).

@@ -15,44 +15,52 @@
 
 namespace waypost {
 
+// Views into a line buffer or argv: valid as long as that is.
 struct Word {
-  std::string text;
+  std::string_view text;
   uint32_t line = 1;    // 1-based, of the file (a continued line keeps each word's own)
   uint32_t column = 1;  // 1-based, in bytes
 };
 
-// Cuts `ip -batch` text into logical lines: `#` comments, `\` at the end continues, quotes "..." and '...' as
-// iproute2's makeargs takes them. Feed it pieces of any size; complete logical lines come out as they end.
-// Holds at most one logical line (64 KiB; longer is an error).
+// Cuts `ip -batch` text into logical lines as iproute2 does: `#` cuts a line wherever it stands, a backslash
+// at the end joins the next line without a space, a word that begins with ' or " goes to the next such quote.
+// Feed it pieces of any size; logical lines come out as they end. Holds at most one logical line (64 KiB;
+// longer is an error).
 class BatchReader {
  public:
   struct Line {
-    std::vector<Word> words;  // never empty
+    std::span<const Word> words;  // never empty; valid only during the visit
   };
-  // Calls `line` for each logical line that ends within `piece`. kInvalidArgument: a line too long or a NUL
-  // byte, with its line number in the message.
+  // Calls `line` for each logical line that ends within `piece`. kInvalidArgument, with line and column in
+  // the message: a line too long, a NUL byte, a quote that does not end. No more may be fed after an error.
   template <typename Visitor>
   Status feed(std::string_view piece, Visitor&& line);
+  // The last line may lack its newline.
   template <typename Visitor>
-  Status finish(Visitor&& line);  // the last line may lack its newline
+  Status finish(Visitor&& line);
+
+  // The physical line that the next byte belongs to.
+  uint32_t line_number() const { return line_number_; }
 
  private:
-  Status take_character(char c, bool* line_complete);
-  Line line_;
-  std::string word_;
+  // Takes from the front of `rest` up to the next newline. True in `complete`: words_ holds a logical line,
+  // maybe empty.
+  Status take_line(std::string_view& rest, bool* complete);
+  Status take_end(bool* complete);
+  Status end_physical_line(bool newline, bool* complete);
+  Status cut_words();
+  Error error_at(size_t offset, const char* words) const;
+
+  // Where a physical line begins in text_.
+  struct Start {
+    size_t offset = 0;
+    uint32_t line = 1;
+  };
+  std::string text_;
+  std::vector<Start> starts_ = {Start{}};
+  std::vector<Word> words_;
   uint32_t line_number_ = 1;
-  uint32_t column_ = 1;
-  uint32_t word_line_ = 1;
-  uint32_t word_column_ = 1;
-  size_t line_bytes_ = 0;
-  enum class State : uint8_t {
-    kBetween,
-    kWord,
-    kSingleQuote,
-    kDoubleQuote,
-    kComment,
-    kBackslash
-  } state_ = State::kBetween;
+  bool fresh_ = true;  // the next byte begins a logical line
 };
 
 struct ParseContext {
@@ -99,29 +107,34 @@ std::variant<ObjectVerb, ParseError> parse_object_verb(std::span<const Word> wor
 // name in batches).
 std::variant<Command, ParseError> parse_command(std::span<const Word> words, const ParseContext& context);
 
-// Text in iproute2's words that parse_command takes back: what `show` prints for the row and what errors
-// echo. `routes` print inline where `paths` is not empty.
+// The text that `show` prints for a row, as `ip` does: without `-4/-6` a device-only or blackhole nexthop
+// says no family, and an IPv6 default route is "default". parse_command takes it back behind object and verb
+// (with the family in the context). A route prints inline where `paths` is not empty.
 std::string nexthop_words(const NexthopObject& object, const NameTables& names);
 std::string route_words(const Route& route, std::span<const InlinePath> paths, const NameTables& names);
-// The whole line: "route add 10.0.0.0/8 nhid 7".
+// The whole line, such that `ip` takes it too wherever it can say it: "route add 10.0.0.0/8 nhid 7". Guarded
+// commands print as the replace or delete that they are.
 std::string command_words(const Command& command, const NameTables& names);
+
+// iproute2's word for RTAX number 2..17 ("mtu", "rto_min"); empty for others.
+std::string_view route_metric_name(uint8_t number);
 
 template <typename Visitor>
 Status BatchReader::feed(std::string_view piece, Visitor&& line) {
-  for (char c : piece) {
+  while (!piece.empty()) {
     bool complete = false;
-    if (Status status = take_character(c, &complete); !status.ok()) return status;
-    if (complete && !line_.words.empty()) {
-      line(line_);
-      line_.words.clear();
-    }
+    if (Status status = take_line(piece, &complete); !status.ok()) return status;
+    if (complete && !words_.empty()) line(Line{words_});
   }
   return {};
 }
 
 template <typename Visitor>
 Status BatchReader::finish(Visitor&& line) {
-  return feed("\n", line);
+  bool complete = false;
+  if (Status status = take_end(&complete); !status.ok()) return status;
+  if (complete && !words_.empty()) line(Line{words_});
+  return {};
 }
 
 }  // namespace waypost

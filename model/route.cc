@@ -60,6 +60,7 @@ Status validate_key(const RouteKey& key) {
 Status validate_metric(uint8_t number, uint32_t value) {
   if (number <= kRtaxLock || number > kRtaxLast || number == kRtaxCongestionControl)
     return invalid("route metric " + std::to_string(number) + " is not known");
+  if (value == 0) return invalid("a route metric of 0 is one that is not set", "leave it out");
   if (number == kRtaxMtu && value > kLargestMtu)
     return invalid("an mtu is at most " + std::to_string(kLargestMtu));
   if (number == kRtaxAdvmss && value > kLargestAdvmss)
@@ -88,10 +89,17 @@ Status validate_attributes(const Route& route) {
   const bool ipv4 = family == Family::kIpv4;
   if (!ipv4 && route.scope != kScopeGlobal) return invalid("IPv6 routes have no scope");
   if (ipv4 && route.preference != 0) return invalid("IPv4 routes have no router preference");
+  if (route.scope > kScopeHost) return invalid("a route can not have the scope nowhere");
   if (route.preference != 0 && route.preference != kPreferenceHigh && route.preference != kPreferenceLow)
     return invalid("a router preference is low, medium or high");
   if (route.prefsrc && route.prefsrc->family != family) return invalid("src is not of the route's family");
   return validate(route.metrics);
+}
+
+// As `ip` writes tos, and as it reads it: always hexadecimal.
+std::string hex_byte(uint8_t byte) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  return {'0', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
 }
 
 }  // namespace
@@ -109,7 +117,7 @@ Status validate(const Route& route) {
 std::string to_string(const RouteKey& key) {
   std::string text = to_string(key.prefix);
   if (key.table != kMainTable) text += " table " + std::to_string(key.table.value());
-  if (key.tos != 0) text += " tos " + std::to_string(key.tos);
+  if (key.tos != 0) text += " tos " + hex_byte(key.tos);
   const uint32_t default_metric = key.prefix.family() == Family::kIpv4 ? 0 : kIpv6DefaultMetric;
   if (key.metric != default_metric) text += " metric " + std::to_string(key.metric);
   return text;
