@@ -114,7 +114,7 @@ struct Fib4 {
     conf.max_routes = nodes;
     conf.dir24_8.nh_sz = RTE_FIB_DIR24_8_4B;
     conf.dir24_8.num_tbl8 = 32'768;
-    return rte_fib_create("bench4", 0, &conf);
+    return rte_fib_create("bench4fib", 0, &conf);
   }
   static void free(Table* table) { rte_fib_free(table); }
   static int add(Table* t, const Prefix& p, uint64_t v) {
@@ -141,8 +141,8 @@ struct Fib6 {
     conf.default_nh = 0;
     conf.max_routes = nodes;
     conf.trie.nh_sz = RTE_FIB6_TRIE_4B;
-    conf.trie.num_tbl8 = 400'000;
-    return rte_fib6_create("bench6", 0, &conf);
+    conf.trie.num_tbl8 = 262'144;
+    return rte_fib6_create("bench6fib", 0, &conf);
   }
   static void free(Table* table) { rte_fib6_free(table); }
   static int add(Table* t, const Prefix& p, uint64_t v) {
@@ -163,8 +163,10 @@ struct Fib6 {
 template <class Rib>
 class RibContender : public Contender {
  public:
-  explicit RibContender(size_t routes)
-      : heap_before_(heap_bytes()), table_(Rib::make(static_cast<int>(2 * routes))) {
+  explicit RibContender(size_t routes) {
+    const double before = heap_bytes();
+    table_ = Rib::make(static_cast<int>(2 * routes));
+    taken_ = heap_bytes() - before;
     WAYPOST_CHECK(table_ != nullptr, "DPDK made no rib");
   }
   ~RibContender() override { Rib::free(table_); }
@@ -213,7 +215,7 @@ class RibContender : public Contender {
       ++count;
     return count;
   }
-  BenchBytes bytes() override { return {0, heap_bytes() - heap_before_}; }
+  BenchBytes bytes() override { return {0, taken_}; }
 
  private:
   void put(const BenchRoute& route) {
@@ -226,15 +228,17 @@ class RibContender : public Contender {
     return node == nullptr ? 0 : Rib::get(node);
   }
 
-  double heap_before_;
-  typename Rib::Table* table_;
+  typename Rib::Table* table_ = nullptr;
+  double taken_ = 0;  // DPDK takes what it will need when the table is made
 };
 
 template <class Fib>
 class FibContender : public Contender {
  public:
-  explicit FibContender(size_t routes)
-      : heap_before_(heap_bytes()), table_(Fib::make(static_cast<int>(2 * routes))) {
+  explicit FibContender(size_t routes) {
+    const double before = heap_bytes();
+    table_ = Fib::make(static_cast<int>(2 * routes));
+    taken_ = heap_bytes() - before;
     WAYPOST_CHECK(table_ != nullptr, "DPDK made no fib");
   }
   ~FibContender() override { Fib::free(table_); }
@@ -287,7 +291,7 @@ class FibContender : public Contender {
     return sum;
   }
   size_t iterate() override { return 0; }
-  BenchBytes bytes() override { return {0, heap_bytes() - heap_before_}; }
+  BenchBytes bytes() override { return {0, taken_}; }
 
  private:
   void put(const BenchRoute& route) {
@@ -301,8 +305,8 @@ class FibContender : public Contender {
     return value;
   }
 
-  double heap_before_;
-  typename Fib::Table* table_;
+  typename Fib::Table* table_ = nullptr;
+  double taken_ = 0;  // DPDK takes what it will need when the table is made
   // rte_fib6 of DPDK 22.11 loses room on every delete and begins to refuse after enough of them.
   size_t refused_ = 0;
 };
