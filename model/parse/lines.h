@@ -19,6 +19,8 @@ bool read_route(Cursor& cursor, CommandVerb verb, const ParseContext& context, C
 
 // Behind `encap`.
 bool read_encap(Cursor& cursor, const Word& keyword, const NameTables& names, Encap* out);
+// A route may name a gateway of the other family, with its word; a nexthop is of its gateway's family.
+enum class GatewayFamily : uint8_t { kOfTheLine, kAny };
 // Behind `via`: [inet|inet6] ADDRESS. `family` is that of the line so far; an address decides it where it is
 // open. An unspecified address gives no gateway, `unspecified` then tells.
 bool read_via(Cursor& cursor, const Word& keyword, GatewayFamily allowed, std::optional<Family>* family,
