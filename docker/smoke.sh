@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Runs the commands of docker/README.md, top to bottom, and checks what each section promises. Needs docker-compose and a Docker (or
+# podman) socket; `./dev cluster --containers` brings both.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export COMPOSE_PROJECT_NAME=waypost
+command -v docker >/dev/null 2>&1 && docker info >/dev/null 2>&1 && engine=docker || engine=podman
+# ./dev cluster --containers names the engine's private storage in the environment.
+
+die() { echo "error: $*" >&2; $engine ps -a >&2 || true; exit 1; }
+say() { printf '\n-- %s (%s s)\n' "$*" "$SECONDS"; }
+wait_until() { local end=$((SECONDS + $1)); shift; until "$@" >/dev/null 2>&1; do [ $SECONDS -lt $end ] || return 1; sleep 0.3; done; }
+name() { $engine ps -a --format '{{.Names}}' | grep -E "^waypost[_-]$1([_-]1)?$"; }
+in_() { local service=$1; shift; $engine exec "$(name "$service")" "$@"; }
+ready() { in_ "$1" waypost --timeout 2s route list; }
+has() { in_ "$1" ip -4 route show proto 87 | grep -q "$2"; }
+lacks() { ! has "$@"; }
+
+# README: from nothing to a route in three kernels
+say "up"
+$engine network inspect waypost >/dev/null 2>&1 || $engine network create --subnet 10.201.0.0/24 waypost >/dev/null
+docker-compose -f "$here/compose.yaml" up -d
+for n in n1 n2 n3; do wait_until 60 ready $n || { $engine logs "$(name $n)" 2>&1 | tail -n 20; die "$n is not ready"; }; done
+say "one route, three kernels"
+in_ n1 waypost nexthop add id 1 via 10.201.0.1 dev eth0
+in_ n2 waypost route add 198.51.100.0/24 nhid 1
+for n in n1 n2 n3; do wait_until 15 has $n 198.51.100.0/24 || die "$n has no route"; done
+in_ n3 ip route show proto 87
+in_ n1 waypost cluster status || true
+
+# README: kill a member
+say "kill a member: its FIB stays, the others go on, it comes back by itself"
+$engine kill "$(name n2)" >/dev/null
+in_ n1 waypost route add 203.0.113.0/24 nhid 1
+$engine start "$(name n2)" >/dev/null
+wait_until 60 ready n2 || die "n2 did not come back"
+wait_until 15 has n2 203.0.113.0/24 || die "n2 has not the route added while it was away"
+
+# README: cut a member off
+say "pause an etcd server: two of three are enough"
+$engine pause "$(name etcd1)" >/dev/null
+in_ n3 waypost --timeout 20s route add 192.0.2.0/24 nhid 1 || die "no write with two of three etcd servers"
+$engine unpause "$(name etcd1)" >/dev/null
+for n in n1 n2 n3; do wait_until 20 has $n 192.0.2.0/24 || die "$n has no 192.0.2.0/24"; done
+
+# README: take it all away
+say "withdraw and stop"
+in_ n1 waypost route flush table all
+for n in n1 n2 n3; do wait_until 15 lacks $n 198.51.100.0/24 || die "$n still has the route"; done
+docker-compose -f "$here/compose.yaml" down -v
+[ -z "$($engine ps -q)" ] || die "containers are left"
+say "smoke test passed"
