@@ -50,8 +50,9 @@ constexpr size_t kMaxCallsPerConnection = 128;
 constexpr size_t kMaxStreamBufferBytes = 1u << 20;  // a stream waits for its reader at it
 // Nexthop rows that a listing of routes carries beside them and its reader remembers; both forget all at it.
 constexpr size_t kMaxCarriedNexthops = 16'384;
-// What a client waits for an answer where it does not say; a connection without a hello is closed after kHelloSeconds, and one whose
-// client takes nothing of what waits for it after kStalledReaderSeconds (a pager may sit on a listing for a while).
+// What a client waits for an answer where it does not say; a connection without a hello is closed after
+// kHelloSeconds, and one whose client takes nothing of what waits for it after kStalledReaderSeconds (a pager
+// may sit on a listing for a while).
 constexpr uint32_t kDefaultDeadlineMs = 30'000;
 constexpr uint64_t kHelloSeconds = 5;
 constexpr uint64_t kStalledReaderSeconds = 600;
@@ -68,9 +69,11 @@ constexpr uint32_t kLastScratchId = 0xFFFF'EFFF;
 
 // Netlink messages per send (KERNEL.md, "What it costs").
 constexpr size_t kNetlinkBatch = 1'024;
-// ... or this many bytes of them, whichever comes first; one message is at most the group attribute's 64 KiB and its frame.
+// ... or this many bytes of them, whichever comes first; one message is at most the group attribute's 64 KiB
+// and its frame.
 constexpr size_t kNetlinkBatchBytes = 256u << 10;
-// Sends and receives that the kernel put off (EINTR, EAGAIN, ENOBUFS, ENOMEM) before the socket counts as lost.
+// Sends and receives that the kernel put off (EINTR, EAGAIN, ENOBUFS, ENOMEM) before the socket counts as
+// lost.
 constexpr int kNetlinkRetries = 8;
 // Milliseconds without an answer after which the socket counts as lost.
 constexpr int kNetlinkTimeoutMs = 10'000;

@@ -1,5 +1,7 @@
 // Rows and commands to iproute2's words.
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "model/parse.h"
 #include "model/parse/lines.h"
@@ -143,13 +145,21 @@ std::string_view type_word(RouteType type) {
   return "unknown";
 }
 
-std::string prefix_word(const Prefix& prefix, Form form) {
+// "default" has the family of the first gateway behind it, else IPv4: a command writes the prefix where that
+// is not meant.
+std::string prefix_word(const Prefix& prefix, std::span<const InlinePath> paths, Form form) {
   const bool ipv4 = prefix.family() == Family::kIpv4;
-  if (prefix.length == 0 && (ipv4 || form == Form::kShow)) return "default";
+  const auto has_ipv6_gateway = [](const InlinePath& path) {
+    return path.nexthop.gateway && path.nexthop.gateway->family == Family::kIpv6;
+  };
+  const bool is_meant = ipv4 && std::none_of(paths.begin(), paths.end(), has_ipv6_gateway);
+  if (prefix.length == 0 && (is_meant || form == Form::kShow)) return "default";
   return prefix.length == address_bits(prefix.family()) ? to_string(prefix.address) : to_string(prefix);
 }
 
-// As `ip` prints times, but never rounded: what is no whole millisecond stays a number of the kernel's unit.
+// As `ip` prints times, but such that reading gives the same value: what is no whole millisecond stays a
+// number of the kernel's unit, and seconds with decimals are written only where binary fractions do not round
+// them up.
 std::string time_text(uint32_t value, uint32_t scale) {
   if (value % scale != 0) return std::to_string(value);
   const uint32_t milliseconds = value / scale;
@@ -158,7 +168,9 @@ std::string time_text(uint32_t value, uint32_t scale) {
   std::string decimals = std::to_string(1000 + milliseconds % 1000).substr(1);
   while (!decimals.empty() && decimals.back() == '0') decimals.pop_back();
   if (!decimals.empty()) text += "." + decimals;
-  return text + "s";
+  double read = 0;
+  std::from_chars(text.data(), text.data() + text.size(), read);
+  return std::ceil(read * 1000) == milliseconds ? text + "s" : std::to_string(milliseconds) + "ms";
 }
 
 std::string metric_text(uint8_t number, uint32_t value) {
@@ -190,7 +202,7 @@ void add_route(Words& words, const Route& route, std::span<const InlinePath> pat
   const bool ipv4 = family == Family::kIpv4;
   const InlinePath* only = paths.size() == 1 && paths[0].weight == 1 ? &paths[0] : nullptr;
   if (route.type != RouteType::kUnicast) words.add(type_word(route.type));
-  words.add(prefix_word(route.key.prefix, form));
+  words.add(prefix_word(route.key.prefix, paths, form));
   if (route.key.tos != 0) words.add("tos ", hexadecimal(route.key.tos));
   if (route.nexthop.value() != 0) words.add("nhid ", route.nexthop.value());
   if (only != nullptr) add_way(words, only->nexthop, family);
@@ -251,7 +263,7 @@ void add_command(Words& words, const DeleteRoute& command, const NameTables& nam
   const Family family = command.prefix.family();
   words.add("route del");
   if (command.type) words.add(type_word(*command.type));
-  words.add(prefix_word(command.prefix, Form::kCommand));
+  words.add(prefix_word(command.prefix, command.paths, Form::kCommand));
   if (command.tos != 0) words.add("tos ", hexadecimal(command.tos));
   if (command.nexthop) words.add("nhid ", command.nexthop->value());
   const bool one = command.paths.size() == 1 && command.paths[0].weight == 1;
