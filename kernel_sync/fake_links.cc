@@ -44,6 +44,9 @@ FakeFib::FakeFib() {
   tables_[{kLocalTable, Family::kIpv4}];
   tables_[{kLocalTable, Family::kIpv6}];
   add_address("lo", {IpAddress::v4(0x7f000001), 8});
+  IpAddress loopback6 = {Family::kIpv6, {}};
+  loopback6.bytes[15] = 1;
+  add_address("lo", {loopback6, 128});
 }
 
 const KernelLink* FakeFib::find_link(const std::string& name) const {
@@ -303,6 +306,11 @@ void FakeFib::rename_link(const std::string& name, const std::string& to) {
   KernelLink& link = links_.at(find_link(name)->ifindex);
   link.name = to;
   announce_link(link, false);
+  for (const KernelAddress& address : addresses_) {  // their labels follow the name
+    if (address.ifindex == link.ifindex && address.prefix.family() == Family::kIpv4) {
+      announce_(AddressEvent{address, false}, false);
+    }
+  }
 }
 
 void FakeFib::remove_link(const std::string& name) {
