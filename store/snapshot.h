@@ -1,6 +1,7 @@
-// The one snapshot format: header, rows of every family a member needs in key order in checksummed chunks, footer with both
-// digests. The same stream serves joining and lagging members, observers, and `waypost snapshot save | verify | restore`.
-// Grammar in snapshot.cc. Pure streams: who carries the chunks does not matter here.
+// The one snapshot format: header, rows of every family a member needs in key order in checksummed chunks,
+// footer with both digests. The same stream serves joining and lagging members, observers, and `waypost
+// snapshot save | verify | restore`. Grammar in snapshot.cc. Pure streams: who carries the chunks does not
+// matter here.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +14,17 @@
 
 namespace waypost::store {
 
-// Cuts one read view into chunks of about limits::kStreamChunkBytes. Memory stays flat. Any one thread at a time.
+// Cuts one read view into chunks of about limits::kStreamChunkBytes. Memory stays flat. Any one thread at a
+// time.
 class SnapshotSource {
  public:
   explicit SnapshotSource(ReadView view);
   ~SnapshotSource();
-  // Chunk n, n from 0 in order; empty optional behind the last. Resuming: start at any chunk number of the same view
+  // Chunk n, n from 0 in order; empty optional behind the last. Resuming: start at any chunk number of the
+  // same view
   // (`resume_at` seeks by the cursor that the previous chunk ended with).
   std::optional<std::string> next();
-  std::string cursor() const;                  // opaque; valid for the same view
+  std::string cursor() const;  // opaque; valid for the same view
   Status resume_at(std::string_view cursor);
   const StateStamp& stamp() const;
 
@@ -30,8 +33,8 @@ class SnapshotSource {
   std::unique_ptr<Impl> impl_;
 };
 
-// Checks a stream chunk by chunk and, where a directory is given, builds a new database there from sorted files, ready to
-// switch to. Nothing takes effect before switch_to_snapshot().
+// Checks a stream chunk by chunk and, where a directory is given, builds a new database there from sorted
+// files, ready to switch to. Nothing takes effect before switch_to_snapshot().
 class SnapshotSink {
  public:
   // directory empty: verify only.
@@ -42,8 +45,8 @@ class SnapshotSink {
   bool done() const;
   const StateStamp& stamp() const;  // after the header
   uint64_t rows() const;
-  // Ingests and syncs; the new database is then complete in `directory`. New history id and lifted revision where
-  // `as_restore` (LOG.md rule 8).
+  // Ingests and syncs; the new database is then complete in `directory`. New history id and lifted revision
+  // where `as_restore` (LOG.md rule 8).
   Status finish(bool as_restore, Revision at_least);
 
  private:
@@ -52,8 +55,8 @@ class SnapshotSink {
   std::unique_ptr<Impl> impl_;
 };
 
-// One fsynced rename of the pointer file in the data directory (LOG.md rule 11); the old database is removed afterwards.
-// The store must be closed.
+// One fsynced rename of the pointer file in the data directory (LOG.md rule 11); the old database is removed
+// afterwards. The store must be closed.
 Status switch_to_snapshot(const std::string& data_directory, const std::string& new_database_directory);
 
 }  // namespace waypost::store
