@@ -86,6 +86,18 @@ void RowWriter::coloured(Colour colour, std::string_view words) {
   colour_off(colour);
 }
 
+void RowWriter::json_string(std::string_view key, std::string_view value) {
+  if (!options_.json) return;
+  name(key);
+  quoted(value);
+}
+
+void RowWriter::name_next(std::string_view key) {
+  if (!options_.json) return;
+  name(key);
+  separator_ = '\0';
+}
+
 void RowWriter::raw_value(std::string_view key, std::string_view value) {
   name(key);
   out_.put(value);

@@ -50,11 +50,14 @@ class RowWriter {
     if (!options_.json) out_.put(words);
   }
   void coloured(Colour colour, std::string_view words);
-  // Characters that only JSON has, at the place where a value stands.
+  // What only JSON says: a string, or a value that is written as it is.
+  void json_string(std::string_view key, std::string_view value);
   void raw_value(std::string_view key, std::string_view value);
 
   void open_object(std::string_view key = {}) { open('{', key); }
   void close_object() { close('}'); }
+  // The next open_object() is the value of this key.
+  void name_next(std::string_view key);
   void open_array(std::string_view key = {}) { open('[', key); }
   void close_array() { close(']'); }
   // An element of an array of strings.

@@ -1,0 +1,28 @@
+// Listings: rows streamed from the server straight into the output, so that memory stays flat and the first
+// line comes at once.
+#pragma once
+
+#include <functional>
+
+#include "cli/context.h"
+#include "cli/nexthop_cache.h"
+#include "cli/query.h"
+
+namespace waypost::cli {
+
+// Each row of the answer in key order; return false to stop. `nexthops` knows what a route leads over.
+using NexthopVisitor = std::function<bool(const NexthopObject& object)>;
+using RouteVisitor = std::function<bool(const Route& route, const NexthopCache& nexthops)>;
+
+Status for_each_nexthop(const Context& context, const NexthopQuery& query, const NexthopVisitor& visit);
+// `details`: nexthops of all routes come along, not only interned ones.
+Status for_each_route(const Context& context, const RouteQuery& query, bool details,
+                      const RouteVisitor& visit);
+
+// `nexthop show|list|get ...`, `route show|list ...`, `route get ...`
+int show_nexthops(const Context& context, std::span<const Word> words);
+int get_nexthop(const Context& context, std::span<const Word> words);
+int show_routes(const Context& context, std::span<const Word> words);
+int get_route(const Context& context, std::span<const Word> words);
+
+}  // namespace waypost::cli
