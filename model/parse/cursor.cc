@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <numeric>
-#include <vector>
 
 #include "model/number.h"
 
@@ -13,10 +12,12 @@ namespace {
 constexpr size_t kMostEdits = 2;
 constexpr size_t kLongestSuggested = 24;
 
-// How many letters must be changed, added, left out or swapped with the next one.
+// How many letters must be changed, added, left out or swapped with the next one. Both at most
+// kLongestSuggested long.
 size_t edit_distance(std::string_view from, std::string_view to) {
-  std::vector<size_t> before(to.size() + 1), above(to.size() + 1), row(to.size() + 1);
-  std::iota(above.begin(), above.end(), size_t{0});
+  size_t rows[3][kLongestSuggested + 1];
+  size_t *before = rows[0], *above = rows[1], *row = rows[2];
+  std::iota(above, above + to.size() + 1, size_t{0});
   for (size_t i = 1; i <= from.size(); ++i) {
     row[0] = i;
     for (size_t j = 1; j <= to.size(); ++j) {
@@ -25,8 +26,10 @@ size_t edit_distance(std::string_view from, std::string_view to) {
       if (i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1])
         row[j] = std::min(row[j], before[j - 2] + 1);
     }
-    before.swap(above);
-    above.swap(row);
+    size_t* const free_row = before;
+    before = above;
+    above = row;
+    row = free_row;
   }
   return above[to.size()];
 }
@@ -46,6 +49,9 @@ std::string did_you_mean(std::string_view text, std::span<const std::string_view
   // A short word has little to be recognised by.
   size_t bound = std::min(kMostEdits, text.size() / 2) + 1;
   for (std::string_view candidate : candidates) {
+    WAYPOST_CHECK(candidate.size() <= kLongestSuggested, "a word of the grammar is longer than a suggestion");
+    const size_t longer = std::max(text.size(), candidate.size());
+    if (longer - std::min(text.size(), candidate.size()) >= bound) continue;
     const size_t distance = edit_distance(text, candidate);
     if (distance >= bound) continue;
     bound = distance;
