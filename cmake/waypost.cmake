@@ -55,7 +55,7 @@ pkg_check_modules(grpc REQUIRED IMPORTED_TARGET grpc++)
 # Includes are written from the top: #include "model/transaction.pb.h".
 function(waypost_protos target)
   foreach(proto ${ARGN})
-    get_filename_component(name "${proto}" NAME_WE)
+    string(REGEX REPLACE "\\.proto$" "" name "${proto}")
     file(RELATIVE_PATH dir "${CMAKE_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
     set(out "${CMAKE_BINARY_DIR}/generated/${dir}/${name}")
     add_custom_command(

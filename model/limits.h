@@ -40,6 +40,12 @@ constexpr size_t kMaxApplyBatchBytes = 1u << 20;
 constexpr size_t kMaxApplyBacklogBytes = 16u << 20;
 // One read of the log is filled up to about this size.
 constexpr size_t kLogReadBytes = 1u << 20;
+// What an engine reads ahead of the replica; at it the engine stops receiving until some is taken.
+constexpr size_t kMaxReadAheadBytes = 4u << 20;
+// Positions that one transaction of the etcd engine trims; more are trimmed in steps.
+constexpr uint64_t kMaxTrimStep = 1'000;
+// Tries of a compare-and-set that another writer keeps winning.
+constexpr int kMaxCompareTries = 10;
 // Linearizable reads waiting for the log's tail or for apply: refused above it.
 constexpr size_t kMaxWaitingBarriers = 16'384;
 
