@@ -31,6 +31,11 @@ constexpr unsigned class_bytes(unsigned block_class) {
   if (block_class < 21) return 128 + (block_class - 6) * 64;
   return 1024 + (block_class - 20) * 128;
 }
+// Whether a block of this many bytes has no room for one byte more.
+constexpr bool fills_class(unsigned bytes) {
+  if (bytes <= 96) return bytes % 16 == 0;
+  return bytes % (bytes <= 1024 ? 64 : 128) == 0;
+}
 static_assert(class_of(kMaxBlockBytes) == kBlockClasses - 1);
 static_assert(class_bytes(kBlockClasses - 1) == kMaxBlockBytes);
 

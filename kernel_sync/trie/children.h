@@ -69,7 +69,7 @@ class Children {
 
   // The node below `slot`, which is at `level`, on the way to the key and not deeper than `limit`; nullptr
   // when there is none. Moves `level` to that node's.
-  Slot* down(const Slot& slot, Key key, int& level, int limit) const;
+  [[gnu::always_inline]] Slot* down(const Slot& slot, Key key, int& level, int limit) const;
   // The same, but makes the node when it is missing. The new node is empty: it must be filled.
   // Precondition: the slot's entry is not inline, level < limit.
   Slot* down_or_make(Slot& slot, Key key, int& level, int limit);
@@ -113,7 +113,7 @@ class Children {
     }
   }
 
-  Slot* find(BlockRef ref, uint8_t byte) const;
+  [[gnu::always_inline]] Slot* find(BlockRef ref, uint8_t byte) const;
   BlockRef make_path(const Slot& slot, Key key, int from, int to);
   void split_path(Slot& slot, Key key, int level, int at);
   Slot* branch_path(Slot& slot, Key key, int level, int at);
@@ -130,23 +130,7 @@ class Children {
 };
 
 template <int kBits, class Isa>
-Slot* Children<kBits, Isa>::down(const Slot& slot, Key key, int& level, int limit) const {
-  const BlockRef ref = children_of(slot);
-  if (kind_of(ref) != kPath) {
-    Slot* const found = find(ref, byte_at<kBits>(key, level));
-    level += 8;
-    return found;
-  }
-  if (ref == 0) return nullptr;
-  const PathBlock block = path(ref);
-  const int end = block.level();
-  if (end > limit || path_difference(block, key, level) >> (kBits - (end - level)) != 0) return nullptr;
-  level = end;
-  return &block.slot();
-}
-
-template <int kBits, class Isa>
-Slot* Children<kBits, Isa>::find(BlockRef ref, uint8_t byte) const {
+inline Slot* Children<kBits, Isa>::find(BlockRef ref, uint8_t byte) const {
   if (kind_of(ref) == kDirect) {
     Slot* const slot = direct_slots(ref) + byte;
     return is_empty(*slot) ? nullptr : slot;
@@ -159,6 +143,22 @@ Slot* Children<kBits, Isa>::find(BlockRef ref, uint8_t byte) const {
   const ListBlock block = list(ref);
   const int index = Isa::find_key(block.keys(), block.count(), byte);
   return index < 0 ? nullptr : block.slots() + index;
+}
+
+template <int kBits, class Isa>
+inline Slot* Children<kBits, Isa>::down(const Slot& slot, Key key, int& level, int limit) const {
+  const BlockRef ref = children_of(slot);
+  if (kind_of(ref) != kPath) {
+    Slot* const found = find(ref, byte_at<kBits>(key, level));
+    level += 8;
+    return found;
+  }
+  if (ref == 0) return nullptr;
+  const PathBlock block = path(ref);
+  const int end = block.level();
+  if (end > limit || path_difference(block, key, level) >> (kBits - (end - level)) != 0) return nullptr;
+  level = end;
+  return &block.slot();
 }
 
 template <int kBits, class Isa>
@@ -291,7 +291,7 @@ Slot* Children<kBits, Isa>::add_to_bitmap(Slot& slot, uint8_t byte) {
   }
   const unsigned rank = Isa::template rank<4>(bitmap(old_ref), byte);
   BlockRef ref = old_ref;
-  if (class_of(bitmap_children_bytes(count + 1)) != class_of(bitmap_children_bytes(count))) {
+  if (fills_class(bitmap_children_bytes(count))) {
     ref = arena_.allocate(bitmap_children_bytes(count + 1), kBitmapChildren);
     std::memcpy(arena_.at(ref), arena_.at(old_ref), bitmap_children_bytes(rank));
   }
@@ -388,7 +388,7 @@ void Children<kBits, Isa>::remove_from_bitmap(Slot& slot, uint8_t byte) {
       if ((bits[key / 64] >> key % 64 & 1) != 0) block.keys()[block.count()++] = static_cast<uint8_t>(key);
     }
     to = block.slots();
-  } else if (class_of(bitmap_children_bytes(left)) != class_of(bitmap_children_bytes(left + 1))) {
+  } else if (fills_class(bitmap_children_bytes(left))) {
     ref = arena_.allocate(bitmap_children_bytes(left), kBitmapChildren);
     std::memcpy(bitmap(ref), bits, 32);
     to = bitmap_slots(ref);

@@ -56,6 +56,33 @@ class EntryCursor {
   Cell cell() const { return *cell_; }
   void finish() { position_ = kPositions; }
 
+  // Calls act(position, cell) for the entries before `end`. False when it returned false, and the cursor
+  // is of no more use then. In a bitmap, where nearly all entries are, the state stays in registers.
+  template <typename Do>
+  bool drain(unsigned end, Do&& act) {
+    if (bitmap_ == nullptr) {
+      for (; position_ < end; next()) {
+        if (!act(position_, *cell_)) return false;
+      }
+      return true;
+    }
+    const Cell* cell = cell_;
+    uint64_t rest = rest_;
+    unsigned word = word_;
+    unsigned position = position_;
+    while (position < end) {
+      if (!act(position, *cell++)) return false;
+      rest &= rest - 1;
+      while (rest == 0 && ++word < kBitmapWords) rest = bitmap_[word];
+      position = rest == 0 ? kPositions : word * 64 + static_cast<unsigned>(std::countr_zero(rest));
+    }
+    cell_ = cell;
+    rest_ = rest;
+    word_ = word;
+    set(position);
+    return true;
+  }
+
   void next() {
     ++cell_;
     if (bitmap_ != nullptr) {

@@ -63,9 +63,12 @@ class Difference {
     const bool right_here = right.level == place.level;
     const Slot& left_slot = left_here ? *left.slot : kNoEntries;
     const Slot& right_slot = right_here ? *right.slot : kNoEntries;
+    const bool same = same_entries(left_slot, right_slot);
+    if (same && left_here && right_here && children_of(left_slot) == 0 && children_of(right_slot) == 0)
+      return true;
     EntryCursor<Isa> left_entry(entries_, left_slot, range);
     EntryCursor<Isa> right_entry(entries_, right_slot, range);
-    if (same_entries(left_slot, right_slot)) {
+    if (same) {
       left_entry.finish();
       right_entry.finish();
     }

@@ -2,6 +2,7 @@
 // All five operations cost at most one move of a block, 2 KiB at the largest.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 
@@ -24,6 +25,19 @@ constexpr unsigned kMaxSmall = 16;
 // A bitmap block becomes small again here, well below where it came from, so that one route coming and
 // going does not rebuild it each time. Small shapes step down at one below the next size's lanes.
 constexpr unsigned kShrinkBitmapAt = 14;
+
+// A small block of each shape without entries.
+struct SmallImage {
+  uint8_t bytes[96] = {};
+};
+constexpr std::array<SmallImage, kSmallKinds> make_empty_small() {
+  std::array<SmallImage, kSmallKinds> images = {};
+  for (unsigned kind = 0; kind < kSmallKinds; ++kind) {
+    for (unsigned lane = 0; lane < kSmallShapes[kind].lanes; ++lane) images[kind].bytes[lane] = 1;
+  }
+  return images;
+}
+inline constexpr std::array<SmallImage, kSmallKinds> kEmptySmall = make_empty_small();
 
 constexpr unsigned bitmap_entries_bytes(unsigned count) {
   return 64 + 4 * count;
@@ -54,8 +68,9 @@ class Entries {
   EntryMatch longest(const Slot& slot, uint8_t byte) const;
   // Inserts or replaces; returns the cell that was there or kNoCell.
   Cell put(Slot& slot, Place place, Cell cell);
-  // Returns the cell that was there or kNoCell. Leaves one entry without children inline.
-  Cell remove(Slot& slot, Place place);
+  // Removes the entry when its cell is below `bound`. Returns the cell that was there (and, not below it,
+  // still is), or kNoCell. Leaves one entry without children inline.
+  Cell remove(Slot& slot, Place place, Cell bound);
   unsigned count(const Slot& slot) const;
   // Frees the block and forgets the entries.
   void clear(Slot& slot);
@@ -91,8 +106,8 @@ class Entries {
   void resize_small(Slot& slot, unsigned kind, unsigned count);
   Cell put_small(Slot& slot, Place place, Cell cell);
   Cell put_bitmap(Slot& slot, Place place, Cell cell);
-  Cell remove_small(Slot& slot, Place place);
-  Cell remove_bitmap(Slot& slot, Place place);
+  Cell remove_small(Slot& slot, Place place, Cell bound);
+  Cell remove_bitmap(Slot& slot, Place place, Cell bound);
   void small_to_bitmap(Slot& slot);
   void bitmap_to_small(Slot& slot, unsigned count);
 
@@ -174,12 +189,13 @@ Cell Entries<Isa>::put(Slot& slot, Place place, Cell cell) {
 }
 
 template <class Isa>
-Cell Entries<Isa>::remove(Slot& slot, Place place) {
-  if (kind_of(slot.entries) == kBitmapEntries) return remove_bitmap(slot, place);
-  if (kind_of(slot.entries) != kInlineEntry) return slot.entries == 0 ? kNoCell : remove_small(slot, place);
+Cell Entries<Isa>::remove(Slot& slot, Place place, Cell bound) {
+  if (kind_of(slot.entries) == kBitmapEntries) return remove_bitmap(slot, place, bound);
+  if (kind_of(slot.entries) != kInlineEntry)
+    return slot.entries == 0 ? kNoCell : remove_small(slot, place, bound);
   if (slot.entries >> kKindBits != position_of(place)) return kNoCell;
   const Cell old = slot.children;
-  slot = {};
+  if (old < bound) slot = {};
   return old;
 }
 
@@ -227,8 +243,8 @@ BlockRef Entries<Isa>::make_small(unsigned kind) {
   const SmallShape shape = kSmallShapes[kind];
   const BlockRef ref = arena_.allocate(shape.bytes, kind);
   // Every byte is defined, so that blocks with equal entries are equal bytes.
-  std::memset(arena_.at(ref), 0, shape.bytes);
-  std::memset(arena_.at(ref), 1, shape.lanes);
+  for (unsigned i = 0; i < shape.bytes; i += 16)
+    std::memcpy(arena_.at(ref) + i, kEmptySmall[kind].bytes + i, 16);
   return ref;
 }
 
@@ -294,7 +310,7 @@ Cell Entries<Isa>::put_bitmap(Slot& slot, Place place, Cell cell) {
   const unsigned bytes = bitmap_entries_bytes(count + 1);
   BlockRef ref = old_ref;
   // The block's room follows from its count: it moves when the next size begins.
-  if (class_of(bytes) != class_of(bitmap_entries_bytes(count))) {
+  if (fills_class(bitmap_entries_bytes(count))) {
     ref = arena_.allocate(bytes, kBitmapEntries);
     std::memcpy(bitmap_block(ref), bits, bitmap_entries_bytes(rank));
   }
@@ -307,13 +323,14 @@ Cell Entries<Isa>::put_bitmap(Slot& slot, Place place, Cell cell) {
 }
 
 template <class Isa>
-Cell Entries<Isa>::remove_small(Slot& slot, Place place) {
+Cell Entries<Isa>::remove_small(Slot& slot, Place place, Cell bound) {
   const SmallBlock block = small(slot.entries);
   const uint32_t equal =
       Isa::equal_lanes(block.starts(), block.masks(), block.shape.lanes, place.start, mask_of(place.length));
   if (equal == 0) return kNoCell;
   const unsigned lane = static_cast<unsigned>(std::countr_zero(equal));
   const Cell old = block.cells()[lane];
+  if (old >= bound) return old;
   const unsigned left = small_count(block) - 1;
   const unsigned behind = left - lane;
   std::memmove(block.starts() + lane, block.starts() + lane + 1, behind);
@@ -334,20 +351,21 @@ Cell Entries<Isa>::remove_small(Slot& slot, Place place) {
 }
 
 template <class Isa>
-Cell Entries<Isa>::remove_bitmap(Slot& slot, Place place) {
+Cell Entries<Isa>::remove_bitmap(Slot& slot, Place place, Cell bound) {
   const unsigned position = position_of(place);
   const BlockRef old_ref = slot.entries & ~kHintBits;
   uint64_t* bits = bitmap(old_ref);
   const uint64_t bit = uint64_t{1} << position % 64;
   if ((bits[position / 64] & bit) == 0) return kNoCell;
   const unsigned rank = Isa::template rank<kBitmapWords>(bits, position);
-  const unsigned left = Isa::template count<kBitmapWords>(bits) - 1;
   const Cell old = bitmap_cells(old_ref)[rank];
+  if (old >= bound) return old;
+  const unsigned left = Isa::template count<kBitmapWords>(bits) - 1;
   bits[position / 64] &= ~bit;
   BlockRef ref = old_ref;
   const unsigned bytes = bitmap_entries_bytes(left);
   const bool becomes_small = left <= kShrinkBitmapAt;
-  if (!becomes_small && class_of(bytes) != class_of(bitmap_entries_bytes(left + 1))) {
+  if (!becomes_small && fills_class(bytes)) {
     ref = arena_.allocate(bytes, kBitmapEntries);
     std::memcpy(bitmap_block(ref), bits, bitmap_entries_bytes(rank));
   }

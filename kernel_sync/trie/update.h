@@ -20,7 +20,7 @@ class Update {
     const int target = level_of(length);
     Slot* slot = &root;
     for (int level = 0; level < target;) {
-      entries_.make_outline(*slot);
+      if (is_inline(*slot)) entries_.make_outline(*slot);
       slot = children_.down_or_make(*slot, key, level, target);
     }
     return entries_.put(*slot, place_of<kBits>(key, length), cell);
@@ -42,9 +42,8 @@ class Update {
       nodes[++depth] = slot;
       levels[depth] = static_cast<uint8_t>(level);
     }
-    const Cell cell = entries_.find(*nodes[depth], place);
+    const Cell cell = entries_.remove(*nodes[depth], place, bound);
     if (cell >= bound) return cell;
-    entries_.remove(*nodes[depth], place);
     // A node left without a purpose goes, which may leave its parent without one.
     for (; depth > 0 && nodes[depth]->entries == 0; --depth) {
       Slot& parent = *nodes[depth - 1];

@@ -108,7 +108,14 @@ class Walk {
   // The bound, if any, is among what is below the node.
   bool range_of(const Node<kBits>& node, const NodeRange& range, const Bound<kBits>* after,
                 Visit visit) const {
+    if (is_inline(*node.slot)) {
+      // One entry and no children, which most IPv6 nodes are.
+      const unsigned position = node.slot->entries >> kKindBits;
+      if (position < range.first_position || position >= range.end_position) return true;
+      return visit(found_at<kBits>(node.base, node.level, kPlaces[position], node.slot->children));
+    }
     EntryCursor<Isa> entry(entries_, *node.slot, range);
+    if (node.slot->children == 0) return entries_before(node, kPositions, entry, visit);
     for (ChildCursor<kBits, Isa> child(children_, node, range); !child.done(); child.next()) {
       const uint8_t byte = static_cast<uint8_t>(child.byte());
       if (!entries_before(node, position_behind(byte), entry, visit)) return false;
