@@ -151,18 +151,18 @@ class ChildCursor {
         return;
       }
       case kDirect:
-        slots_ = children.direct_slots(ref_);
+        slots_ = children.tables().direct_slots(ref_);
         index_ = range.first_byte;
         set(direct_byte());
         return;
       case kBitmapChildren:
-        bitmap_ = children.bitmap(ref_);
-        slots_ = children.bitmap_slots(ref_);
+        bitmap_ = children.tables().bitmap(ref_);
+        slots_ = children.tables().bitmap_slots(ref_);
         rest_ = bitmap_[0];
         set(bitmap_byte());
         break;
       default: {
-        const ListBlock list = children.list(ref_);
+        const ListBlock list = children.tables().list(ref_);
         keys_ = list.keys();
         slots_ = list.slots();
         count_ = list.count();

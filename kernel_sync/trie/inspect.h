@@ -113,7 +113,7 @@ class Inspect {
       case kSome:
         return list(ref);
       case kBitmapChildren: {
-        const unsigned count = children_.bitmap_count(children_.bitmap(ref));
+        const unsigned count = children_.tables().bitmap_count(children_.tables().bitmap(ref));
         if (!mark(ref, bitmap_children_bytes(count)))
           return "a child bitmap that is not one block of its size";
         const bool fits = count > kShrinkBitmapChildrenAt && count <= kMaxBitmapChildren;
@@ -122,7 +122,8 @@ class Inspect {
       case kDirect: {
         if (!mark(ref, kDirectBytes)) return "a direct table that is not one block";
         unsigned count = 0;
-        for (unsigned byte = 0; byte < 256; ++byte) count += !is_empty(children_.direct_slots(ref)[byte]);
+        for (unsigned byte = 0; byte < 256; ++byte)
+          count += !is_empty(children_.tables().direct_slots(ref)[byte]);
         return count > kShrinkDirectAt ? nullptr : "a direct table that should be smaller";
       }
       default:
@@ -141,7 +142,7 @@ class Inspect {
   }
 
   const char* list(BlockRef ref) {
-    const ListBlock block = children_.list(ref);
+    const ListBlock block = children_.tables().list(ref);
     if (!mark(ref, block.shape.bytes)) return "a child list that is not one block of its size";
     if (block.count() < 2 || block.count() > block.shape.capacity) return "a child list of a wrong size";
     if (kind_of(ref) == kSome && block.count() <= kShrinkSomeAt) return "a child list that should be smaller";
