@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <map>
 #include <random>
@@ -15,6 +14,7 @@
 #include "kernel_sync/trie/prefix_trie.h"
 #include "model/check.h"
 #include "tests/bench/trie_contender.h"
+#include "tests/data/read_prefixes.h"
 
 namespace waypost::bench {
 
@@ -98,20 +98,11 @@ class Targets {
   int missed_ = 0;
 };
 
-std::vector<BenchRoute> read_prefixes(Family family) {
-  const std::string path = std::string(WAYPOST_SOURCE_DIR) + "/tests/data/" +
-                           (family == Family::kIpv4 ? "ipv4" : "ipv6") + ".txt.xz";
-  FILE* const pipe = popen(("xz -dc '" + path + "'").c_str(), "r");
-  WAYPOST_CHECK(pipe != nullptr, "xz could not be started");
+std::vector<BenchRoute> read_routes(Family family) {
   std::vector<BenchRoute> routes;
-  char line[80];
-  while (std::fgets(line, sizeof line, pipe) != nullptr) {
-    line[std::strcspn(line, "\n")] = 0;
-    const Result<Prefix> prefix = parse_prefix(line);
-    WAYPOST_CHECK(prefix.ok(), "a line of the data is no prefix");
-    routes.push_back({*prefix, static_cast<uint32_t>(routes.size() * 7919 % 1000 + 1)});
+  for (const Prefix& prefix : read_prefixes(WAYPOST_SOURCE_DIR, family)) {
+    routes.push_back({prefix, static_cast<uint32_t>(routes.size() * 7919 % 1000 + 1)});
   }
-  WAYPOST_CHECK(pclose(pipe) == 0 && !routes.empty(), "the data could not be unpacked");
   return routes;
 }
 
@@ -145,7 +136,7 @@ struct Workload {
 };
 
 Workload make_workload(Family family) {
-  Workload work{family, read_prefixes(family), {}, {}, {}, {}};
+  Workload work{family, read_routes(family), {}, {}, {}, {}};
   std::mt19937_64 random(7);
   work.shuffled = work.sorted;
   std::shuffle(work.shuffled.begin(), work.shuffled.end(), random);
@@ -283,7 +274,7 @@ void measure_seed_run(Contender& table, std::span<const BenchRoute> routes, cons
 }
 
 Results measure_seed(const Options& options) {
-  const std::vector<BenchRoute> full = read_prefixes(Family::kIpv4);
+  const std::vector<BenchRoute> full = read_routes(Family::kIpv4);
   const std::vector<BenchRoute> ascending = seed_routes(false);
   const std::vector<BenchRoute> descending = seed_routes(true);
   Results results;
@@ -313,7 +304,7 @@ Results measure_seed(const Options& options) {
 // Ours alone: the shapes that spoil a trie's memory, and comparing two tries.
 Results measure_shapes(const Options& options) {
   using namespace kernel_sync;
-  const std::vector<BenchRoute> v4 = read_prefixes(Family::kIpv4);
+  const std::vector<BenchRoute> v4 = read_routes(Family::kIpv4);
   Results results;
   for (int round = 0; round < options.rounds; ++round) {
     {

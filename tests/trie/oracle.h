@@ -20,6 +20,12 @@ inline bool holds(const Prefix& outer, const Prefix& inner) {
   return outer.length <= inner.length && first_bits_of(inner.address, outer.length) == outer.address;
 }
 
+// The code paths that this processor can run.
+inline std::vector<TrieCode> all_codes() {
+  if (!TrieForest::has_vector_code()) return {TrieCode::kPortable};
+  return {TrieCode::kPortable, TrieCode::kVector};
+}
+
 // One prefix with its routes, copied out of a trie or of the oracle.
 struct Row {
   Prefix prefix;

@@ -41,9 +41,6 @@ uint64_t seed() {
 class RandomTrie : public testing::TestWithParam<Setting> {
  protected:
   void SetUp() override {
-    if (GetParam().code == TrieCode::kVector && !TrieForest::has_vector_code()) {
-      GTEST_SKIP() << "this processor has no AVX2";
-    }
     RecordProperty("seed", std::to_string(seed()));
     std::printf("seed %llu\n", static_cast<unsigned long long>(seed()));
     random_.seed(seed());
@@ -181,9 +178,10 @@ TEST_P(RandomTrie, AnswersAsTheOracle) {
 std::vector<Setting> all_settings() {
   std::vector<Setting> settings;
   for (const Family family : {Family::kIpv4, Family::kIpv6}) {
-    for (const TrieCode code : {TrieCode::kPortable, TrieCode::kVector}) {
-      for (const Shape shape : {Shape::kNested, Shape::kPage, Shape::kSparse})
+    for (const TrieCode code : all_codes()) {
+      for (const Shape shape : {Shape::kNested, Shape::kPage, Shape::kSparse}) {
         settings.push_back({family, code, shape});
+      }
     }
   }
   return settings;
