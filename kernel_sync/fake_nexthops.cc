@@ -194,7 +194,7 @@ FakeAnswer FakeFib::put_nexthop(const PutKernelNexthop& put) {
   }
   if (wanted.object.is_group() && wanted.object.group().type == GroupType::kResilient &&
       wanted.object.group().resilient.buckets == 0) {
-    return refused(EINVAL, "Number of buckets in a resilient group must be non-0.");
+    return refused(EINVAL, "Number of buckets not specified for nexthop group insertion");
   }
   if (wanted.object.is_group()) {
     for (const GroupMember& member : wanted.object.group().members) groups_of_[member.id].insert(id);

@@ -31,6 +31,9 @@ Result<Chosen> choose(Query& query, const IpAddress& address, uint8_t tos) {
         ErrorCode::kIo, "route to " + to_string(address) + ": the kernel's answer makes no sense", {}};
   }
   if (decoded == Decoded::kSkipped) return Chosen{};
+  // As long as nobody added a policy rule, IPv4 keeps the local table inside main's trie and answers "main" for both.
+  const auto type = static_cast<uint8_t>(route.route.type);
+  if (type == RTN_LOCAL || type == RTN_BROADCAST) route.route.key.table = kLocalTable;
   return Chosen{std::move(route), {}};
 }
 

@@ -55,7 +55,7 @@ TEST_P(KernelFacts, K02TheKeyOfARoute) {
       routes(),
       ElementsAre("192.0.2.0/24 metric 5 type 1 nhid 1 proto 87",
                   "192.0.2.0/24 table 4294967295 type 1 nhid 1 proto 87",
-                  "192.0.2.0/24 tos 16 type 1 nhid 1 proto 87", "192.0.2.0/24 type 1 nhid 1 proto 87",
+                  "192.0.2.0/24 tos 0x10 type 1 nhid 1 proto 87", "192.0.2.0/24 type 1 nhid 1 proto 87",
                   "198.51.100.0/24 type 1 nhid 1 proto 87", "2001:db8:1::/64 metric 5 type 1 nhid 3 proto 87",
                   "2001:db8:1::/64 type 1 nhid 3 proto 87", "2001:db8:2::/64 type 1 nhid 3 proto 87"));
 }
