@@ -1,5 +1,8 @@
 #include "replication/etcd/client.h"
 
+#include <grpc/support/log.h>
+#include <spdlog/spdlog.h>
+
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -55,6 +58,11 @@ std::shared_ptr<grpc::Channel> make_channel(const std::string& address,
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetMaxReceiveMessageSize(-1);  // pages are bounded by what is asked for
   return grpc::CreateCustomChannel(address, how, arguments);
+}
+
+// gRPC writes to stderr on its own; what matters of it comes back in the answers of calls.
+void quiet_grpc() {
+  gpr_set_log_function([](gpr_log_func_args* line) { spdlog::debug("grpc: {}", line->message); });
 }
 
 struct UnaryCall {
@@ -127,6 +135,7 @@ Error etcd_error(const grpc::Status& status, const std::string& endpoint) {
 Result<std::unique_ptr<EtcdClient>> EtcdClient::create(const EtcdOptions& options, Executor order) {
   if (options.endpoints.empty())
     return Error{ErrorCode::kInvalidArgument, "etcd: no endpoint", "name one as HOST:PORT"};
+  quiet_grpc();
   auto core = std::make_shared<Core>(options, std::move(order));
   for (std::string address : options.endpoints) {
     const bool https = address.starts_with("https://");

@@ -107,7 +107,8 @@ void EtcdReader::on_page(const EtcdAnswer& answer) {
   }
   const bool at_the_end = next == head->position.next();
   if (at_the_end) open_watch(response->header().revision() + 1, next);
-  // Beyond the head, as with a rewound log, which the tail will show: all that can be done is to wait for the entry.
+  // Beyond the head, as with a rewound log, which the tail will show: all that can be done is to wait for the
+  // entry.
   const bool beyond = head->position.next() < pending_->from;
   if (beyond) open_watch(response->header().revision() + 1, pending_->from);
   serve();
