@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <vector>
 
 namespace waypost::store {
 namespace {
@@ -191,6 +192,18 @@ std::string fresh_name(const std::string& directory, const std::string& prefix) 
 
 bool any_named(const std::string& directory, const std::string& prefix) {
   return highest_number(directory, prefix) != 0;
+}
+
+Status remove_others(const std::string& directory, const std::string& prefix, const std::string& kept) {
+  std::error_code error;
+  std::vector<std::string> others;
+  for (const auto& each : fs::directory_iterator(directory, error)) {
+    const std::string name = each.path().filename().string();
+    if (name != kept && number_of(name, prefix) != 0) others.push_back(each.path().string());
+  }
+  for (const std::string& path : others)
+    if (Status status = remove_tree(path); !status.ok()) return status;
+  return {};
 }
 
 Hash128 mint_id() {

@@ -41,12 +41,16 @@ Result<std::string> read_file(const std::string& path);            // kNotFound 
 Status copy_file(const std::string& from, const std::string& to);  // synced
 Status remove_tree(const std::string& path);                       // absent is fine
 
+inline constexpr const char* kDatabasePrefix = "db";
+
 // None where there is no pointer file.
 Result<std::optional<std::string>> read_pointer(const std::string& directory);
 Status write_pointer(const std::string& directory, const std::string& name);
 // DIRECTORY/PREFIX-N for the lowest N above all that exist.
 std::string fresh_name(const std::string& directory, const std::string& prefix);
 bool any_named(const std::string& directory, const std::string& prefix);
+// Removes every DIRECTORY/PREFIX-N but `kept`.
+Status remove_others(const std::string& directory, const std::string& prefix, const std::string& kept);
 
 // 128 random bits, for the ids minted at a genesis and by a restore; never called in apply.
 Hash128 mint_id();

@@ -112,7 +112,7 @@ Status create_database(const StoreOptions& options) {
   std::error_code error;
   if (std::filesystem::exists(making, error)) {
     if (Status status = remove_tree(directory + "/db-1"); !status.ok()) return status;
-  } else if (any_named(directory, "db")) {
+  } else if (any_named(directory, kDatabasePrefix)) {
     return corruption("the data directory " + directory + " holds a database but no file names it",
                       "write the name of the right db-N into " + directory + "/database");
   }

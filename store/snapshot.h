@@ -55,6 +55,10 @@ class SnapshotSink {
   std::unique_ptr<Impl> impl_;
 };
 
+// Where a sink may build the next database of this data directory: a name that was never used. What is left
+// of one that was cut off goes when the store is opened.
+std::string new_database_directory(const std::string& data_directory);
+
 // One fsynced rename of the pointer file in the data directory (LOG.md rule 11); the old database is removed
 // afterwards. The store must be closed.
 Status switch_to_snapshot(const std::string& data_directory, const std::string& new_database_directory);

@@ -70,6 +70,9 @@ Result<std::unique_ptr<Store>> Store::open(const StoreOptions& options) {
   if (made) mark->write({});
   auto opened = open_database(options, **pointer, mark->mark());
   if (!opened.ok()) return opened.error();
+  // Half-built databases of snapshots that were cut off, or an old one that a switch left behind.
+  if (Status status = remove_others(options.directory, kDatabasePrefix, **pointer); !status.ok())
+    return status.error();
   return std::unique_ptr<Store>(new Store(
       std::make_unique<Impl>(std::move(lock).value(), std::move(mark).value(), std::move(opened).value())));
 }
