@@ -167,8 +167,8 @@ struct ProposalAnswer {
 // written, and holds at most a small multiple of the input in memory.
 std::string encode(const Proposal& proposal);
 Result<Proposal> decode_proposal(std::string_view bytes);
-// The bytes of the Transaction inside an encoded Proposal that decode_proposal takes; empty where it carries none. What a session
-// compares a retry by.
+// The bytes of the Transaction inside an encoded Proposal that decode_proposal takes; empty where it carries
+// none. What a session compares a retry by.
 std::string_view transaction_bytes(std::string_view proposal);
 std::string encode(const Transaction& transaction);
 Result<Transaction> decode_transaction(std::string_view bytes);

@@ -88,6 +88,12 @@ void add_way(Words& words, const Nexthop& nexthop, Family family) {
   if (!nexthop.device.empty()) words.add("dev ", nexthop.device);
 }
 
+// `via ::` is no gateway, and says that the nexthop is IPv6.
+Nexthop with_unspecified_gateway(Nexthop nexthop) {
+  nexthop.gateway = IpAddress{.family = Family::kIpv6};
+  return nexthop;
+}
+
 // Seconds, with the decimals that are there.
 std::string seconds(uint32_t centiseconds) {
   std::string text = std::to_string(centiseconds / 100);
@@ -119,6 +125,9 @@ void add_nexthop(Words& words, const NexthopObject& object, const NameTables& na
   const Nexthop* single = object.is_group() ? nullptr : &object.nexthop();
   if (single == nullptr)
     add_group(words, object.group());
+  else if (form == Form::kCommand && single->family == Family::kIpv6 && !single->gateway &&
+           !single->blackhole)
+    add_way(words, with_unspecified_gateway(*single), single->family);
   else
     add_way(words, *single, single->family);
   const uint8_t scope = derived_scope(object);

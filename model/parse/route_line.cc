@@ -99,18 +99,18 @@ struct TypeWord {
   std::optional<RouteType> type;  // none: not a type that is stored
 };
 constexpr Keyword<TypeWord> kTypes[] = {
-    {"unicast", true, {RouteType::kUnicast}},
-    {"blackhole", true, {RouteType::kBlackhole}},
-    {"unreachable", true, {RouteType::kUnreachable}},
-    {"prohibit", true, {RouteType::kProhibit}},
-    {"throw", true, {RouteType::kThrow}},
     {"local", true, {}},
-    {"broadcast", true, {}},
-    {"brd", true, {}},
-    {"anycast", true, {}},
-    {"multicast", true, {}},
     {"nat", true, {}},
-    {"xresolve", true, {}},
+    {"broadcast", false, {}},
+    {"brd", true, {}},
+    {"anycast", false, {}},
+    {"multicast", false, {}},
+    {"prohibit", false, {RouteType::kProhibit}},
+    {"unreachable", false, {RouteType::kUnreachable}},
+    {"blackhole", false, {RouteType::kBlackhole}},
+    {"xresolve", false, {}},
+    {"unicast", false, {RouteType::kUnicast}},
+    {"throw", true, {RouteType::kThrow}},
 };
 
 enum class PathWord : uint8_t { kVia, kDev, kWeight, kOnlink, kEncap, kRealms };
@@ -185,8 +185,9 @@ bool read_paths(Cursor& cursor, const Word& keyword, const NameTables& names, Ro
   }
 }
 
+// `any` is an abbreviation of anycast here, as in `ip`.
 bool is_default_word(std::string_view text) {
-  return text == "default" || text == "any" || text == "all";
+  return text == "default" || text == "all";
 }
 
 // [to] [TYPE] PREFIX: what stands where no other keyword does.
@@ -196,7 +197,7 @@ bool read_prefix(Cursor& cursor, const Word& first, RouteLine& line) {
   if (const auto* type = begins_with_digit ? nullptr : find_keyword(kTypes, word->text)) {
     if (!type->id.type)
       return cursor.fail(*word,
-                         quoted(word->text) + " routes belong to each host's kernel and are not stored",
+                         std::string(type->word) + " routes belong to each host's kernel and are not stored",
                          "unicast, blackhole, unreachable, prohibit and throw are");
     line.type = type->id.type;
     word = cursor.value(*word);
