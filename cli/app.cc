@@ -8,6 +8,7 @@
 #include "cli/jobs.h"
 #include "cli/listing.h"
 #include "cli/monitor.h"
+#include "cli/route_stream.h"
 #include "model/parse/cursor.h"
 
 namespace waypost::cli {
@@ -86,6 +87,10 @@ int run_route(const Context& context, Verb verb, std::span<const Word> line, std
       return run_route_flush(context, words);
     case Verb::kMonitor:
       return run_monitor(context, words, Object::kRoute);
+    case Verb::kSave:
+      return run_route_save(context, words);
+    case Verb::kRestore:
+      return run_route_restore(context, words);
     case Verb::kHelp:
       return print_help(context.out, "route"), kExitOk;
     default:

@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kDefaultWait{30'000};
 constexpr size_t kMostNodes = 64;  // asked at once, a thread each
-constexpr size_t kRowsPerAsk = 16'384;
 
 }  // namespace
 

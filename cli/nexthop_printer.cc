@@ -44,21 +44,24 @@ void print_hmac(RowWriter& row, uint32_t hmac) {
   row.string("hmac", "hmac", text);
 }
 
+void print_segment(RowWriter& row, const IpAddress& segment) {
+  char text[48];
+  char* end = write_address(segment, text);
+  if (row.json()) return row.element({text, static_cast<size_t>(end - text)});
+  *end++ = ' ';
+  row.coloured(colour_of(segment.family), {text, static_cast<size_t>(end - text)});
+}
+
 void print_encap_seg6(RowWriter& row, const EncapSeg6& encap) {
+  // An inserted header ends with an empty slot for the packet's own destination, which is not stored but
+  // shown.
+  const bool has_slot = encap.mode == 0;
   row.string("encap", " encap", "seg6");
   row.string("mode", "mode", encap.mode < kSeg6Modes.size() ? kSeg6Modes[encap.mode] : "<unknown>");
   row.open_array("segs");
-  row.text("segs " + std::to_string(encap.segments.size()) + " [ ");
-  for (const IpAddress& segment : encap.segments) {
-    char text[48];
-    char* end = write_address(segment, text);
-    if (row.json()) {
-      row.element({text, static_cast<size_t>(end - text)});
-      continue;
-    }
-    *end++ = ' ';
-    row.coloured(colour_of(segment.family), {text, static_cast<size_t>(end - text)});
-  }
+  row.text("segs " + std::to_string(encap.segments.size() + (has_slot ? 1 : 0)) + " [ ");
+  for (const IpAddress& segment : encap.segments) print_segment(row, segment);
+  if (has_slot) print_segment(row, {.family = Family::kIpv6});
   row.close_array();
   row.text("] ");
   if (encap.hmac != 0) print_hmac(row, encap.hmac);

@@ -35,6 +35,7 @@ Encap encap_from_json(const JsonValue& json, int own_id, int own_dst) {
         {"inline", 0}, {"encap", 1}, {"l2encap", 2}, {"encap.red", 3}, {"l2encap.red", 4}};
     EncapSeg6 encap{.mode = modes.at(json.string("mode")), .segments = {}, .hmac = 0};
     for (const JsonValue& segment : json.find("segs")->items) encap.segments.push_back(address(segment.text));
+    if (encap.mode == 0) encap.segments.pop_back();  // the slot of the packet's own destination
     if (json.has("hmac")) encap.hmac = static_cast<uint32_t>(std::stoul(json.string("hmac"), nullptr, 16));
     return encap;
   }
