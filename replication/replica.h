@@ -44,6 +44,7 @@ struct ProposeResult {
   uint32_t index = 0;  // of the proposal in its entry
   std::string answer;  // encoded by the state machine
   std::string words;
+  bool busy = false;  // kRefused only because too much is in flight: the same is welcome in a moment
 };
 
 struct ReplicaOptions {

@@ -50,6 +50,7 @@ void Replica::Impl::propose(std::string payload, ProposalQueue::Done done) {
     refused =
         refusal(ProposeOutcome::kRefused,
                 "too many changes in flight (" + std::to_string(limits::kMaxQueuedProposals) + " at most)");
+    refused->busy = true;
   }
   if (refused) {
     // Never inside this call: callers hold half-made state.
