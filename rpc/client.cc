@@ -86,7 +86,9 @@ Result<uint64_t> ClientConnection::send(const Request& request, TimePoint deadli
   Envelope envelope;
   envelope.set_id(next_id_++);
   *envelope.mutable_request() = request;
-  if (request.deadline_ms() == 0 && deadline != kNoDeadline) {
+  // A watch and a job go on for as long as there is something to say.
+  const bool open_ended = request.has_watch() || request.has_job();
+  if (request.deadline_ms() == 0 && deadline != kNoDeadline && !open_ended) {
     const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now()).count();
     envelope.mutable_request()->set_deadline_ms(
         static_cast<uint32_t>(std::clamp<int64_t>(left, 1, 0xffff'ffff)));
