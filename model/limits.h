@@ -56,6 +56,24 @@ constexpr size_t kMaxCallsPerConnection = 128;
 constexpr size_t kMaxStreamBufferBytes = 1u << 20;  // a stream waits for its reader at it
 // Nexthop rows that a listing of routes carries beside them and its reader remembers; both forget all at it.
 constexpr size_t kMaxCarriedNexthops = 16'384;
+// Requests that wait for a reader: refused above it ("try again").
+constexpr size_t kMaxWaitingReads = 1'024;
+// Entries kept in the log behind the trim limit, so that a member that was away for a moment needs no
+// snapshot; and how many must have come before it is trimmed again.
+constexpr uint64_t kKeptLogEntries = 1'024;
+constexpr uint64_t kTrimStepEntries = 256;
+// Jobs of one node at a time; each has this many transactions of this many commands and about so many bytes
+// in flight.
+constexpr size_t kMaxJobs = 4;
+constexpr size_t kJobWindow = 4;
+constexpr size_t kJobCommands = 8'192;
+constexpr size_t kJobTransactionBytes = 192u << 10;
+// Net changes between two revisions are worked out for at most this many changes at a time, and remember at
+// most so many inline paths.
+constexpr size_t kNetChangesAtOnce = 262'144;
+constexpr size_t kMaxRememberedPaths = 1'048'576;
+// Rows that a reader looks at before another stream gets its turn.
+constexpr size_t kRowsPerTurn = 32'768;
 // What a client waits for an answer where it does not say; a connection without a hello is closed after
 // kHelloSeconds, and one whose client takes nothing of what waits for it after kStalledReaderSeconds (a pager
 // may sit on a listing for a while).
@@ -95,6 +113,9 @@ static_assert(kMaxProposalBytes < kMaxRequestBytes, "a request must be able to c
 static_assert(kMaxRequestBytes <= kMaxFrameBytes, "a request travels in a frame");
 static_assert(kSessionWindow + kMaxStreamsPerConnection < kMaxCallsPerConnection,
               "a full window of transactions must not stop a connection from being read");
+static_assert(kJobCommands <= kMaxChangesPerTransaction,
+              "a job's transaction must not be refused for its size");
+static_assert(kJobTransactionBytes < kMaxProposalBytes, "a job's transaction must fit a proposal");
 static_assert(kMaxEntryBytes < kMaxFrameBytes, "an entry must fit a frame");
 static_assert(kEntryTargetBytes <= kMaxEntryBytes, "an entry is filled up to the target first");
 static_assert(kMaxApplyBacklogBytes >= kLogReadBytes + kMaxEntryBytes,

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # usage: ./dev bench [NAME...]
 #   trie         the trie beside DPDK's rte_rib and rte_fib
-#   words        lines to commands to bytes and back
 #   store        apply and scan beside a bare RocksDB loop
 #   import       720,022 two-path routes, file to kernel, beside `ip -batch` and the kernel's own floor
 #   list         1,050,624 and 2,101,248 nexthops beside `ip -6 nexthop list`
@@ -13,12 +12,11 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$(cd "$here/../.." && pwd)/build/bin
-names=${*:-words trie store import list flush kernel seed replication}
+names=${*:-trie store import list flush kernel seed replication}
 for name in $names; do
   printf '\n== bench %s\n' "$name"
   case $name in
     trie) "$bin/trie_bench" ;;
-    words) "$bin/words_bench" ;;
     store) "$bin/store_bench" ;;
     import | list | flush | kernel | seed | replication) "$here/$name.sh" ;;
     *)

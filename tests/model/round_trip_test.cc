@@ -46,7 +46,7 @@ TEST(RoundTrip, CommandsThroughWords) {
   std::printf("seed %u (WAYPOST_SEED)\n", seed());
   test::CommandGenerator generator(seed());
   const NameTables names = NameTables::defaults();
-  for (int round = 0; round < 6'000; ++round) {
+  for (int round = 0; round < 20'000; ++round) {
     const Command command = generator.next();
     const std::string words = command_words(command, names);
     const Command back = read_back(words, names, open_family(command));
@@ -58,7 +58,7 @@ TEST(RoundTrip, CommandsThroughWords) {
 TEST(RoundTrip, RowsThroughShownWords) {
   test::CommandGenerator generator(seed() + 1);
   const NameTables names = NameTables::defaults();
-  for (int round = 0; round < 6'000; ++round) {
+  for (int round = 0; round < 20'000; ++round) {
     const Command command = generator.next();
     std::string words;
     std::optional<Family> family = open_family(command);

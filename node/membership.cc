@@ -1,0 +1,164 @@
+#include "node/membership.h"
+
+#include <algorithm>
+
+#include "model/limits.h"
+
+namespace waypost::node {
+
+namespace {
+
+constexpr uint64_t kRoundUs = 1'000'000;
+constexpr size_t kControlDigestsKept = 64;
+constexpr uint32_t kRulesLevel = 1;
+
+}  // namespace
+
+Membership::Membership(Dependencies dependencies) : given_(std::move(dependencies)) {}
+
+void Membership::start() {
+  round();
+}
+
+void Membership::round() {
+  if (stopped_) return;
+  publish();
+  given_.log.presences([this](Result<std::vector<replication::Presence>> result) {
+    if (!stopped_) take_presences(std::move(result));
+  });
+  if (!syncing_) {
+    syncing_ = true;
+    given_.writer.post([this] {
+      Synced synced = sync();
+      given_.order.post([this, synced = std::move(synced)]() mutable {
+        if (!stopped_) after_sync(std::move(synced));
+      });
+    });
+  }
+  given_.order.after(kRoundUs, [this] { round(); });
+}
+
+Membership::Synced Membership::sync() {
+  const store::StateStamp stamp = given_.store.stamp();
+  Synced synced;
+  synced.durable = given_.store.sync();
+  if (given_.clustered) {
+    given_.store.note_durable({store::DurableMark::Of::kApplied, stamp.position, stamp.chain});
+  }
+  given_.store.trim_history();
+  synced.members = given_.store.view().members();
+  return synced;
+}
+
+void Membership::after_sync(Synced synced) {
+  syncing_ = false;
+  durable_ = synced.durable;
+  members_ = std::move(synced.members);
+  trim_now_and_then();
+}
+
+void Membership::publish() {
+  const store::StateStamp stamp = given_.store.stamp();
+  control_digests_[stamp.position.value()] = stamp.control_digest;
+  if (control_digests_.size() > kControlDigestsKept) control_digests_.erase(control_digests_.begin());
+  replication::Presence presence;
+  presence.name = given_.config.name;
+  presence.incarnation = given_.incarnation;
+  presence.address = given_.config.advertise;
+  presence.applied = stamp.position;
+  presence.durable = durable_;
+  presence.revision = stamp.revision.value();
+  presence.history = stamp.history;
+  presence.data_digest = stamp.data_digest;
+  presence.control_digest = stamp.control_digest;
+  presence.rules_level = kRulesLevel;
+  presence.status = status_;
+  given_.log.publish(presence, [this](Status status) {
+    if (stopped_ || status.ok() || status.error().code != ErrorCode::kFailedPrecondition) return;
+    given_.must_exit(status.error().message);
+  });
+}
+
+void Membership::take_presences(Result<std::vector<replication::Presence>> result) {
+  if (!result.ok()) return;  // what is known stays, with its age
+  presences_ = std::move(*result);
+  presences_at_us_ = given_.order.monotonic_us();
+  for (const replication::Presence& presence : presences_) last_durable_[presence.name] = presence.durable;
+  compare_digests();
+}
+
+uint64_t Membership::presences_age_ms() const {
+  return presences_at_us_ == 0 ? 0 : (given_.order.monotonic_us() - presences_at_us_) / 1'000;
+}
+
+// Equal history and revision means equal data, and equal position equal control state (LOG.md rule 8). Where
+// they are not, the minority stops answering; of two that differ nobody knows which is right, so both sound
+// the alarm.
+void Membership::compare_digests() {
+  const Hash128 history = given_.store.stamp().history;
+  size_t equal = 1;
+  std::vector<std::string> differing;
+  std::string words;
+  for (const replication::Presence& other : presences_) {
+    if (other.name == given_.config.name || other.history != history) continue;
+    const std::optional<Hash128> data = given_.store.digest_at(Revision(other.revision));
+    const auto control = control_digests_.find(other.applied.value());
+    const bool control_differs = control != control_digests_.end() && control->second != other.control_digest;
+    if (!data && control == control_digests_.end()) continue;
+    ++digest_checks_;
+    if ((!data || *data == other.data_digest) && !control_differs) {
+      ++equal;
+      continue;
+    }
+    differing.push_back(other.name);
+    words = control_differs ? "control state differs from " + other.name + " at position " +
+                                  std::to_string(other.applied.value())
+                            : "nexthops or routes differ from " + other.name + " at revision " +
+                                  std::to_string(other.revision);
+  }
+  status_ = differing.empty() ? "ok" : words;
+  diverged_ = differing.size() > equal ? words : "";
+}
+
+std::optional<Error> Membership::refusal() const {
+  if (diverged_.empty()) return std::nullopt;
+  return Error{
+      ErrorCode::kCorruption,
+      "the state of node " + given_.config.name + " is not that of the cluster: " + diverged_,
+      "ask another node; to heal this one, stop it, empty its data directory and start it with --join"};
+}
+
+Position Membership::trim_limit() const {
+  if (!given_.clustered) return durable_;
+  Position limit = durable_;
+  for (const replication::Presence& live : presences_) limit = std::min(limit, live.durable);
+  std::vector<Position> all;
+  for (const store::ReadView::Member& member : members_) {
+    const auto known = last_durable_.find(member.name);
+    all.push_back(member.name == given_.config.name ? durable_
+                  : known == last_durable_.end()    ? Position(0)
+                                                    : known->second);
+  }
+  std::sort(all.rbegin(), all.rend());
+  if (all.empty()) return Position(0);
+  return std::min(limit, all[std::min<size_t>(1, all.size() - 1)]);
+}
+
+void Membership::trim_now_and_then() {
+  const uint64_t limit = trim_limit().value();
+  if (limit <= limits::kKeptLogEntries) return;
+  const uint64_t below = limit - limits::kKeptLogEntries;
+  if (below < trimmed_.value() + limits::kTrimStepEntries) return;
+  trimmed_ = Position(below);
+  given_.log.trim(trimmed_, [](Status) {});  // what is not trimmed now is at the next step
+}
+
+void Membership::trim(Position below, std::function<void(Result<Position>)> done) {
+  const Position limit = trim_limit();
+  given_.log.trim(std::min(below, limit), [this, done = std::move(done)](Status status) {
+    if (!status.ok()) return done(status.error());
+    given_.log.first(done);
+  });
+}
+
+}  // namespace waypost::node

@@ -1,0 +1,281 @@
+#include "node/node.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "node/applier.h"
+#include "node/engine.h"
+#include "node/free_space.h"
+#include "node/http.h"
+#include "node/jobs.h"
+#include "node/kernel.h"
+#include "node/logging.h"
+#include "node/membership.h"
+#include "node/metrics.h"
+#include "node/order_thread.h"
+#include "node/parts_internal.h"
+#include "node/settings.h"
+#include "node/version.h"
+#include "node/watchers.h"
+#include "node/workers.h"
+#include "replication/entry.h"
+#include "rpc/server.h"
+
+namespace waypost::node {
+
+namespace {
+
+constexpr size_t kReaders = 2;
+constexpr uint64_t kTickUs = 1'000'000;
+// Ready means: this close behind the newest position known.
+constexpr uint64_t kReadyLag = 1'000;
+
+store::StoreOptions store_options(const NodeConfig& config) {
+  store::StoreOptions options;
+  options.directory = config.data_dir;
+  options.create = config.bootstrap;
+  options.cache_bytes = config.cache_bytes;
+  options.write_buffer_bytes = config.write_buffer_bytes;
+  options.chain_of_log_row = [](std::string_view row) { return std::optional(replication::entry_hash(row)); };
+  return options;
+}
+
+}  // namespace
+
+struct Node::Impl {
+  explicit Impl(NodeConfig given)
+      : config(std::move(given)), space(config.data_dir, config.free_space_bytes) {}
+
+  const NodeConfig config;
+  RateLimitedLog limited;
+  std::atomic<bool> stopping = false;
+  std::atomic<uint64_t> beats = 0;
+  std::string exit_reason;  // order thread
+
+  // In the order in which they feed each other.
+  OrderThread order;
+  FreeSpace space;
+  std::unique_ptr<store::Store> store;
+  std::unique_ptr<Workers> readers;
+  std::unique_ptr<Workers> disk;
+  std::unique_ptr<Workers> writer;
+  Engine engine;
+  std::unique_ptr<replication::Replica> replica;
+  std::unique_ptr<Membership> membership;
+  std::unique_ptr<KernelSync> kernel;
+  Watchers watchers;
+  Jobs jobs;
+  Metrics metrics;
+  std::unique_ptr<Parts> parts;
+  std::unique_ptr<rpc::Server> server;
+  std::unique_ptr<HttpServer> http;
+
+  // What /readyz says, written by the order thread once a second.
+  std::mutex ready_mutex;
+  bool ready = false;
+  std::string ready_words = "starting\n";
+
+  Status start();
+  Status open_store();
+  Status open_log();
+  void build_replica();
+  Status open_ports();
+  HttpHandlers http_handlers();
+  void tick();
+  void assess_readiness();
+  void exit_for(const std::string& why);
+  void take_down();
+};
+
+Status Node::Impl::start() {
+  if (Status status = open_store(); !status.ok()) return status;
+  if (Status status = open_log(); !status.ok()) return status;
+  build_replica();
+  if (config.kernel_sync) {
+    Result<std::unique_ptr<KernelSync>> opened = KernelSync::open(config, *store);
+    if (!opened.ok()) return opened.error();
+    kernel = std::move(*opened);
+  }
+  store->on_revision([this](Revision) {
+    if (kernel) kernel->syncer().notify();
+    order.post([this] { watchers.on_revision(); });
+  });
+  parts.reset(new Parts{config, order, *readers, *store, *engine.log, *replica, space, *membership, watchers,
+                        jobs, kernel ? &kernel->syncer() : nullptr, engine.name, order.wall_us(), stopping});
+  return open_ports();
+}
+
+Status Node::Impl::open_store() {
+  Result<std::unique_ptr<store::Store>> opened = store::Store::open(store_options(config));
+  if (!opened.ok()) return opened.error();
+  store = std::move(*opened);
+  for (const std::string& note : store->notes()) log_warning(note);
+  readers = std::make_unique<Workers>("wp-reader", kReaders);
+  disk = std::make_unique<Workers>("wp-log", 1);
+  writer = std::make_unique<Workers>("wp-writer", 1);
+  return {};
+}
+
+Status Node::Impl::open_log() {
+  Result<Engine> opened = open_engine(config, *store, *disk, order);
+  if (!opened.ok()) return opened.error();
+  engine = std::move(*opened);
+  return {};
+}
+
+void Node::Impl::build_replica() {
+  const store::StateStamp stamp = store->stamp();
+  replication::ReplicaOptions options;
+  options.name = config.name;
+  options.incarnation = engine.incarnation;
+  options.applied = stamp.position;
+  options.applied_hash = stamp.chain;
+  options.highest_engine_revision = engine.highest_revision;
+  replica =
+      std::make_unique<replication::Replica>(options, *engine.log, order, apply_to(*store, *writer, order));
+  membership = std::make_unique<Membership>(
+      Membership::Dependencies{config, order, *writer, *store, *engine.log, *replica, engine.clustered,
+                               engine.incarnation, [this](const std::string& why) { exit_for(why); }});
+}
+
+Status Node::Impl::open_ports() {
+  rpc::ServerOptions options;
+  options.node = config.name;
+  options.version = kVersion;
+  options.cluster_id = [this] { return hash_bytes(store->stamp().cluster); };
+  options.log = [this](const std::string& words) { limited.warning("connection", words); };
+  options.max_connections = config.max_connections;
+  server = std::make_unique<rpc::Server>(order.io(), std::move(options),
+                                         [this](SharedCall call) { serve(*parts, std::move(call)); });
+  if (Status status = server->listen(*rpc::parse_endpoint(config.listen)); !status.ok()) return status;
+  if (config.http.empty()) return {};
+  http = std::make_unique<HttpServer>(http_handlers());
+  return http->listen(*rpc::parse_endpoint(config.http));
+}
+
+HttpHandlers Node::Impl::http_handlers() {
+  HttpHandlers handlers;
+  // Alive means that the order thread goes round; asked twice within a second it may not have.
+  handlers.livez = [this, last = uint64_t{0}, since = uint64_t{0}]() mutable -> HttpAnswer {
+    const uint64_t now_us = order.monotonic_us(), count = beats;
+    if (count != last || since == 0) {
+      last = count;
+      since = now_us;
+    }
+    if (now_us - since < 10 * kTickUs) return {200, "ok\n"};
+    return {503,
+            "the order thread has not moved for " + std::to_string((now_us - since) / 1'000'000) + " s\n"};
+  };
+  handlers.readyz = [this](bool verbose) -> HttpAnswer {
+    const std::lock_guard lock(ready_mutex);
+    return {ready ? 200u : 503u, verbose || !ready ? ready_words : "ok\n"};
+  };
+  handlers.metrics = [this] { return metrics.text(); };
+  handlers.log = [this](const std::string& words) { limited.warning("http", words); };
+  return handlers;
+}
+
+void Node::Impl::tick() {
+  if (stopping) return;
+  ++beats;
+  assess_readiness();
+  metrics.sample(*parts, server->connections());
+  order.after(kTickUs, [this] { tick(); });
+}
+
+void Node::Impl::assess_readiness() {
+  const replication::ReplicaStatus status = replica->status();
+  std::string words;
+  bool all = true;
+  const auto judge = [&](const char* name, bool good, const std::string& detail) {
+    words += std::string(good ? "[+] " : "[-] ") + name + ": " + detail + "\n";
+    all = all && good;
+  };
+  judge("log", status.reachable,
+        status.reachable ? engine.name + " answers" : engine.name + " does not answer");
+  const uint64_t lag = status.known_tail.value() - std::min(status.applied, status.known_tail).value();
+  judge("applied", lag <= kReadyLag && !status.trimmed_past,
+        std::to_string(status.applied.value()) + ", " + std::to_string(lag) + " behind");
+  judge("writes", status.halted.empty(), status.halted.empty() ? "taken" : status.halted);
+  const std::optional<Error> refused = membership->refusal();
+  judge("state", !refused, refused ? refused->message : membership->status_line());
+  const std::optional<Error> full = space.refusal();
+  judge("disk", !full, full ? full->message : std::to_string(space.free_bytes() >> 20) + " MiB free");
+  if (kernel) {
+    const kernel_sync::FibStatus fib = kernel->syncer().status();
+    const bool good = fib.problem.empty();
+    judge("kernel", good,
+          good ? "in sync at revision " + std::to_string(fib.synced_revision.value()) : fib.problem);
+  }
+  const std::lock_guard lock(ready_mutex);
+  ready = all;
+  ready_words = std::move(words);
+}
+
+void Node::Impl::exit_for(const std::string& why) {
+  if (exit_reason.empty()) exit_reason = why;
+  stopping = true;
+  order.quit();
+}
+
+// Clients first, then what they asked for, then what it was asked of. The FIB stays as it is (SEMANTICS.md
+// B7).
+void Node::Impl::take_down() {
+  stopping = true;
+  if (server) server->stop();
+  if (http) http->stop();
+  watchers.stop();
+  if (membership) membership->stop();
+  if (replica) replica->stop();
+  if (kernel) kernel->syncer().stop();
+  if (readers) readers->join();
+  if (disk) disk->join();
+  if (writer) writer->join(true);
+  if (store) {
+    store->sync();
+    engine.close();
+  }
+}
+
+Node::Node(NodeConfig config) : impl_(std::make_unique<Impl>(std::move(config))) {}
+Node::~Node() {
+  impl_->take_down();
+}
+
+Status Node::start() {
+  return impl_->start();
+}
+
+Status Node::run(const std::function<void()>& ready) {
+  Impl& impl = *impl_;
+  impl.order.post([&impl, ready] {
+    impl.replica->start();
+    impl.membership->start();
+    propose_configured_settings(*impl.parts);
+    impl.tick();
+    if (ready) ready();
+  });
+  impl.order.run();
+  impl.take_down();
+  if (!impl.exit_reason.empty()) return Error{ErrorCode::kFailedPrecondition, impl.exit_reason, ""};
+  return {};
+}
+
+void Node::quit() {
+  impl_->stopping = true;
+  impl_->order.quit();
+}
+
+uint16_t Node::port() const {
+  return impl_->server->port();
+}
+uint16_t Node::http_port() const {
+  return impl_->http ? impl_->http->port() : 0;
+}
+uint64_t Node::heartbeats() const {
+  return impl_->beats;
+}
+
+}  // namespace waypost::node

@@ -1,0 +1,177 @@
+// How this node and the others are: status, members, check, trim.
+#include "node/fib_status_internal.h"
+#include "node/membership.h"
+#include "node/parts_internal.h"
+#include "node/version.h"
+#include "rpc/utf8.h"
+#include "rpc/waypost.pb.h"
+
+namespace waypost::node {
+
+namespace {
+
+void fill_state(rpc::NodeStatus& out, const Parts& parts) {
+  const store::StateStamp stamp = parts.store.stamp();
+  const store::Counts counts = parts.store.counts();
+  out.set_name(parts.config.name);
+  out.set_version(kVersion);
+  out.set_cluster(hash_bytes(stamp.cluster));
+  out.set_history(hash_bytes(stamp.history));
+  out.set_revision(stamp.revision.value());
+  out.set_position(stamp.position.value());
+  out.set_data_digest(hash_bytes(stamp.data_digest));
+  out.set_control_digest(hash_bytes(stamp.control_digest));
+  out.set_nexthops(counts.nexthops);
+  out.set_groups(counts.groups);
+  out.set_interned(counts.interned);
+  out.set_routes(counts.routes);
+  out.set_oldest_revision(parts.store.oldest_history().value());
+  out.set_started_us(parts.started_us);
+}
+
+void fill_log(rpc::NodeStatus& out, const Parts& parts) {
+  const replication::ReplicaStatus status = parts.replica.status();
+  out.set_engine(parts.engine);
+  out.set_tail(status.known_tail.value());
+  out.set_log_reachable(status.reachable);
+  if (!status.reachable)
+    out.set_log_silent_ms((parts.order.monotonic_us() - status.unreachable_since_us) / 1'000);
+  out.set_halted(rpc::valid_utf8(status.halted));
+  out.set_lost_races(status.lost_races);
+  out.set_unknown_outcomes(status.unknown_outcomes);
+  if (status.trimmed_past) {
+    out.add_problems(
+        "this node is behind the oldest entry of the log; it waits for a snapshot of another member");
+  }
+  if (!status.reachable) out.add_problems("the log does not answer; see the facts of its engine");
+  if (!status.halted.empty()) out.add_problems(rpc::valid_utf8(status.halted));
+}
+
+void fill_own_problems(rpc::NodeStatus& out, Parts& parts) {
+  if (const auto refused = parts.membership.refusal())
+    out.add_problems(refused->message + "; " + refused->hint);
+  if (const auto full = parts.space.refusal()) out.add_problems(full->message + "; " + full->hint);
+  for (const std::string& note : parts.store.notes()) out.add_problems(rpc::valid_utf8(note));
+}
+
+void add_fact(rpc::NodeStatus& out, const std::string& name, const std::string& value) {
+  rpc::Fact& fact = *out.add_engine_facts();
+  fact.set_name(rpc::valid_utf8(name));
+  fact.set_value(rpc::valid_utf8(value));
+}
+
+rpc::Member& member_of(rpc::MembersAnswer& answer, const std::string& name) {
+  for (rpc::Member& member : *answer.mutable_members()) {
+    if (member.name() == name) return member;
+  }
+  answer.add_members()->set_name(name);
+  return *answer.mutable_members()->rbegin();
+}
+
+void fill_member(rpc::Member& out, const replication::Presence& presence) {
+  out.set_address(rpc::valid_utf8(presence.address));
+  out.set_incarnation(presence.incarnation);
+  out.set_live(true);
+  out.set_applied(presence.applied.value());
+  out.set_durable(presence.durable.value());
+  out.set_revision(presence.revision);
+  out.set_data_digest(hash_bytes(presence.data_digest));
+  out.set_control_digest(hash_bytes(presence.control_digest));
+  out.set_status(rpc::valid_utf8(presence.status));
+  out.set_rules_level(presence.rules_level);
+  out.set_history(hash_bytes(presence.history));
+}
+
+rpc::MembersAnswer members_answer(const Parts& parts) {
+  rpc::MembersAnswer answer;
+  for (const store::ReadView::Member& member : parts.membership.members()) {
+    rpc::Member& out = member_of(answer, member.name);
+    out.set_address(rpc::valid_utf8(member.address));
+    out.set_incarnation(member.incarnation);
+    out.set_status("away");
+  }
+  for (const replication::Presence& presence : parts.membership.presences()) {
+    fill_member(member_of(answer, presence.name), presence);
+  }
+  answer.set_age_ms(parts.membership.presences_age_ms());
+  answer.set_from_log(parts.membership.presences_known() && parts.replica.status().reachable);
+  return answer;
+}
+
+// What the others say of their digests, beside ours at the same place.
+void compare_members(rpc::CheckAnswer& answer, const Parts& parts) {
+  for (const replication::Presence& presence : parts.membership.presences()) {
+    const std::optional<Hash128> ours = parts.store.digest_at(Revision(presence.revision));
+    const std::string who = presence.name + " at revision " + std::to_string(presence.revision);
+    if (presence.history != parts.store.stamp().history) {
+      answer.add_findings(who + " has another history than this node");
+    } else if (!ours) {
+      answer.add_facts(who + ": not comparable yet");
+    } else if (*ours != presence.data_digest) {
+      answer.add_findings(who + ": digest " + to_string(presence.data_digest) + ", here " + to_string(*ours));
+    } else {
+      answer.add_facts(who + ": digest " + to_string(*ours) + ", equal");
+    }
+  }
+}
+
+}  // namespace
+
+void serve_node_status(Parts& parts, SharedCall call) {
+  auto end = std::make_shared<rpc::End>();
+  rpc::NodeStatus& status = *end->mutable_node_status();
+  fill_state(status, parts);
+  fill_log(status, parts);
+  fill_own_problems(status, parts);
+  if (parts.syncer != nullptr) fill(*status.mutable_fib(), parts.syncer->status());
+  add_fact(status, "append p50 ms", std::to_string(parts.replica.status().append_ms_p50));
+  add_fact(status, "append p99 ms", std::to_string(parts.replica.status().append_ms_p99));
+  parts.log.health([call, end](Result<replication::Log::Health> health) {
+    rpc::NodeStatus& out = *end->mutable_node_status();
+    if (health.ok()) {
+      for (const auto& [name, value] : health->facts) add_fact(out, name, value);
+      for (const std::string& problem : health->problems) out.add_problems(rpc::valid_utf8(problem));
+    } else {
+      out.add_problems(rpc::valid_utf8(health.error().message + "; " + health.error().hint));
+    }
+    call->finish(std::move(*end));
+  });
+}
+
+void serve_members(Parts& parts, SharedCall call) {
+  rpc::End end;
+  *end.mutable_members() = members_answer(parts);
+  call->finish(std::move(end));
+}
+
+// The whole store is walked: seconds, on a reader.
+void serve_check(Parts& parts, SharedCall call) {
+  auto answer = std::make_shared<rpc::CheckAnswer>();
+  compare_members(*answer, parts);
+  on_reader(parts, call, [&parts, call, answer] {
+    const store::Counts counts = parts.store.counts();
+    if (const Status status = parts.store.verify(); !status.ok()) {
+      answer->add_findings(rpc::valid_utf8(parts.config.name + ": " + status.error().message));
+    } else {
+      answer->add_facts(parts.config.name + ": " + std::to_string(counts.nexthops) + " nexthops and " +
+                        std::to_string(counts.routes) + " routes agree with their indexes and digests");
+    }
+    answer->set_healthy(answer->findings_size() == 0);
+    rpc::End end;
+    *end.mutable_check() = std::move(*answer);
+    call->finish(std::move(end));
+  });
+}
+
+void serve_trim(Parts& parts, SharedCall call) {
+  const uint64_t asked = call->request().trim().below();
+  const Position below = asked == 0 ? parts.membership.trim_limit() : Position(asked);
+  parts.membership.trim(below, [call](Result<Position> first) {
+    if (!first.ok()) return call->fail(first.error());
+    rpc::End end;
+    end.mutable_trim()->set_first(first->value());
+    call->finish(std::move(end));
+  });
+}
+
+}  // namespace waypost::node
