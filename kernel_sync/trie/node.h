@@ -1,13 +1,18 @@
 // What a trie is made of. Start here: the picture, the two formulas, an example; then the names of the parts.
 //
-// THE PICTURE. One node for every address byte that matters, and three things in a node:
+// THE PICTURE. A node decides one byte of the address. It is a slot and the two blocks that the slot points
+// to:
 //
-//        a slot, 8 bytes            entries: the routes of this node       children: the nodes below
-//      +---------+----------+      +---------------------------+         +--------------------------+
-//      | entries | children |----->| which of 511 | their cells |   .---->| which bytes | their slots |
-//      +----|----+-----|----+      +---------------------------+   |     +--------------------------+
-//           |          '-------------------------------------------'              each slot: a node again
-//           '-> (left block)
+//                          +---------+----------+
+//                 a slot   | entries | children |   8 bytes
+//                          +----|----+----|-----+
+//                    .----------'         '-----------.
+//                    v                                v
+//     +-----------------------------+  +-----------------------------+
+//     | which of 511 prefixes of    |  | which of 256 bytes go on,   |
+//     | this byte are routes, and   |  | and for each of them a slot |---> the nodes below
+//     | for each of them a cell     |  |                             |
+//     +-----------------------------+  +-----------------------------+
 //
 // A node of level T (0, 8, 16, ...: the bits above it) holds every prefix of lengths T+1 .. T+8 that begins
 // with its T bits. Prefix k/L is in the node of level ((L-1)/8)*8, so 10.32.0.0/13 is in the level 8 node
@@ -21,11 +26,11 @@
 //     FORMULA 1        position = 2 * start + length - ones(start)
 //     FORMULA 2        the prefix and all it contains = [position, position + 2^(9 - length) - 1)
 //
-// (Each step down to the left adds 1; each step to the right jumps over the left half, which adds twice the
-// weight of its bit. Of `length` steps ones(start) went right, and their weights add up to start.)
-// Ascending positions are ascending (address, length): the order of the store. So cells kept by position are
-// in iteration order, a subtree is one stretch, and the longest match is the highest bit that is set
-// both in the node's bitmap and in the nine positions that cover the byte.
+// (Going down, a step to the left adds 1. A step to the right, by a bit of weight w, jumps over the 2w - 1
+// prefixes of the left half and so adds 2w. There are ones(start) steps to the right; their weights sum to
+// start.) Ascending positions are ascending (address, length): the order of the store. So cells kept by
+// position are in iteration order, a subtree is one stretch, and the longest match is the highest bit that is
+// set both in the node's bitmap and in the nine positions that cover the byte.
 //
 // THE EXAMPLE. Looking up byte 37 in the node that holds 0-/1, 00100-/5 and 001001-/6:
 //
@@ -39,6 +44,9 @@
 //               001001..           6      36              2         76      yes <- the longest match
 //               0010010.           7      36              2         77
 //               00100101           8      37              3         79
+//
+//     The bitmap's bits 1, 68 and 76 are set. 76 is the highest that covers 37, and two set bits are below
+//     it, so the answer is cells[2].
 //
 // ENTRIES come in three kinds, chosen by how many there are:
 //   inline  exactly one, and no children: its position is in the slot's `entries`, its cell in `children`.
