@@ -67,8 +67,10 @@ class FakeFib {
   size_t users_of(NexthopId id) const;
 
   // fake_links.cc
-  uint32_t add_link(const std::string& name, bool up, bool carrier);
+  // ifindex 0: the next free one.
+  uint32_t add_link(const std::string& name, bool up, bool carrier, uint32_t ifindex = 0);
   void set_up(const std::string& name, bool up);
+  // The cable: a device that is down has no carrier whatever its cable says.
   void set_carrier(const std::string& name, bool carrier);
   void rename_link(const std::string& name, const std::string& to);
   void remove_link(const std::string& name);
@@ -96,6 +98,7 @@ class FakeFib {
   FakeAnswer check_group(const NexthopGroup& group) const;
   FakeAnswer check_member(const KernelNexthop& member, const NexthopGroup& group) const;
   FakeAnswer check_replace(const KernelNexthop& old, const KernelNexthop& wanted) const;
+  FakeAnswer check_replace_by_group(const KernelNexthop& old, const NexthopGroup& after) const;
   FakeAnswer check_users(NexthopId id, const KernelNexthop& wanted) const;
   FakeAnswer check_route_nexthop(const Route& route, const KernelNexthop& nexthop) const;
   FakeAnswer check_route4(const KernelRoute& route) const;
@@ -116,6 +119,7 @@ class FakeFib {
   void replace_row(KernelRoute& old, const KernelRoute& route);
   void remove_row(Table& table, std::map<Prefix, std::vector<KernelRoute>>::iterator entry, size_t at);
   void announce_route(const KernelRoute& row, bool deleted, bool by_request);
+  void announce_gone(const KernelRoute& row);
   // Removes every row that `doomed` names; announced per family as given.
   void remove_rows(const std::function<bool(const KernelRoute&)>& doomed, Silence silence4, Silence silence6);
   const Table* find_table(TableId id, Family family) const;
@@ -125,9 +129,11 @@ class FakeFib {
   void announce_link(const KernelLink& link, bool deleted);
   void add_connected(const KernelAddress& address, bool with_local);
   void drop_connected(const KernelAddress& address);
-  void mark_paths(uint32_t ifindex, uint32_t set, uint32_t clear);
+  void mark_paths(uint32_t ifindex, uint32_t set, uint32_t clear, std::optional<Family> family = {});
   void flush_nexthops(uint32_t ifindex);
   void take_down(const KernelLink& link);
+  void disable_ipv4(uint32_t ifindex);
+  void drop_dead_rows(bool also_host_scope);  // of IPv4
 
   Announce announce_;
   std::map<NexthopId, KernelNexthop> nexthops_;
@@ -136,6 +142,7 @@ class FakeFib {
   std::map<TableKey, Table> tables_;
   size_t route_count_ = 0;
   std::map<uint32_t, KernelLink> links_;
+  std::set<uint32_t> unplugged_;
   std::vector<KernelAddress> addresses_;
   uint32_t next_ifindex_ = 2;
 };

@@ -120,9 +120,12 @@ void FakeFib::announce_link(const KernelLink& link, bool deleted) {
   announce_(LinkEvent{link, deleted}, false);
 }
 
-uint32_t FakeFib::add_link(const std::string& name, bool up, bool carrier) {
+uint32_t FakeFib::add_link(const std::string& name, bool up, bool carrier, uint32_t ifindex) {
   WAYPOST_CHECK(find_link(name) == nullptr, "a device of that name is there");
-  const uint32_t ifindex = next_ifindex_++;
+  if (ifindex == 0) ifindex = next_ifindex_;
+  WAYPOST_CHECK(!links_.contains(ifindex), "a device of that index is there");
+  next_ifindex_ = std::max(next_ifindex_, ifindex + 1);
+  if (!carrier) unplugged_.insert(ifindex);
   links_[ifindex] = {ifindex, name, up, up && carrier, false};
   announce_link(links_[ifindex], false);
   return ifindex;
@@ -133,7 +136,8 @@ void FakeFib::add_connected(const KernelAddress& address, bool with_local) {
   const KernelLink& link = links_.at(address.ifindex);
   const Prefix& prefix = address.prefix;
   const auto add = [&](KernelRoute route) {
-    if (link.up && !link.carrier) route.paths[0].flags = kLinkdown;
+    if (link.up && !link.carrier && static_cast<uint8_t>(route.route.type) != kTypeLocal)
+      route.paths[0].flags = kLinkdown;
     const RouteKey key = route.route.key;
     Table& table = tables_[{key.table, key.prefix.family()}];
     auto& rows = table.rows[key.prefix];
@@ -194,6 +198,9 @@ void FakeFib::add_address(const std::string& name, const Prefix& prefix) {
   addresses_.push_back({link->ifindex, prefix, prefix.address});
   announce_(AddressEvent{addresses_.back(), false}, false);
   add_connected(addresses_.back(), true);
+  if (link->up && prefix.family() == Family::kIpv4) {
+    mark_paths(link->ifindex, 0, link->carrier ? kDead | kLinkdown : kDead, Family::kIpv4);
+  }
 }
 
 void FakeFib::remove_address(const std::string& name, const Prefix& prefix) {
@@ -207,33 +214,62 @@ void FakeFib::remove_address(const std::string& name, const Prefix& prefix) {
   addresses_.erase(found);
   announce_(AddressEvent{gone, true}, false);
   drop_connected(gone);
+  const bool last = std::none_of(addresses_.begin(), addresses_.end(), [&](const KernelAddress& address) {
+    return address.ifindex == gone.ifindex && address.prefix.family() == Family::kIpv4;
+  });
+  if (last && prefix.family() == Family::kIpv4) disable_ipv4(gone.ifindex);
   if (is_local(gone.local)) return;
-  // KERNEL.md K20: rows that name it as their source go, IPv6 ones only lose the source.
+  // KERNEL.md K20: IPv4 rows of the main table that name it as their source go; IPv6 ones of paths over this
+  // device lose the source, and those by nexthop id keep it.
   remove_rows(
       [&](const KernelRoute& row) {
-        return row.route.key.prefix.family() == Family::kIpv4 && row.route.prefsrc == gone.local;
+        return row.route.key.prefix.family() == Family::kIpv4 && row.route.key.table == kMainTable &&
+               row.route.prefsrc == gone.local;
       },
       Silence::kAnnounced, Silence::kAnnounced);
   for (auto& [key, table] : tables_) {
     if (key.second != Family::kIpv6) continue;
     for (auto& [to, rows] : table.rows) {
       for (KernelRoute& row : rows) {
-        if (row.route.prefsrc == gone.local) row.route.prefsrc.reset();
+        const bool over_device = !row.paths.empty() && row.paths[0].ifindex == gone.ifindex;
+        if (over_device && row.route.prefsrc == gone.local) row.route.prefsrc.reset();
       }
     }
   }
 }
 
-void FakeFib::mark_paths(uint32_t ifindex, uint32_t set, uint32_t clear) {
+void FakeFib::mark_paths(uint32_t ifindex, uint32_t set, uint32_t clear, std::optional<Family> family) {
   for (auto& [key, table] : tables_) {
+    if (family && key.second != *family) continue;
     for (auto& [prefix, rows] : table.rows) {
       for (KernelRoute& row : rows) {
+        // Own addresses and rows of host scope keep their paths until IPv4 leaves the device altogether.
+        const bool own_address = static_cast<uint8_t>(row.route.type) == kTypeLocal;
+        if (set != 0 && !family && (own_address || row.route.scope == kScopeHost)) continue;
         for (KernelPath& path : row.paths) {
           if (path.ifindex == ifindex) path.flags = (path.flags | set) & ~clear;
         }
       }
     }
   }
+}
+
+void FakeFib::drop_dead_rows(bool also_host_scope) {
+  remove_rows(
+      [&](const KernelRoute& row) {
+        if (row.route.key.prefix.family() != Family::kIpv4 || row.paths.empty()) return false;
+        if (row.route.scope == kScopeHost && !also_host_scope) return false;
+        return std::all_of(row.paths.begin(), row.paths.end(),
+                           [](const KernelPath& path) { return (path.flags & kDead) != 0; });
+      },
+      Silence::kSilent, Silence::kAnnounced);
+}
+
+// A device without its last IPv4 address loses the rows of paths over it; those by nexthop id stay (KERNEL.md
+// K20).
+void FakeFib::disable_ipv4(uint32_t ifindex) {
+  mark_paths(ifindex, kDead | kLinkdown, 0, Family::kIpv4);
+  drop_dead_rows(true);
 }
 
 // KERNEL.md K12: without a word, but for the IPv6 routes at compat mode 1.
@@ -247,10 +283,16 @@ void FakeFib::flush_nexthops(uint32_t ifindex) {
 
 void FakeFib::set_carrier(const std::string& name, bool carrier) {
   KernelLink& link = links_.at(find_link(name)->ifindex);
+  if (carrier) {
+    unplugged_.erase(link.ifindex);
+  } else {
+    unplugged_.insert(link.ifindex);
+  }
   if (!link.up || link.carrier == carrier) return;
   link.carrier = carrier;
   if (carrier) {
-    mark_paths(link.ifindex, 0, kLinkdown);
+    mark_paths(link.ifindex, 0, kLinkdown, Family::kIpv4);
+    mark_paths(link.ifindex, 0, kDead | kLinkdown, Family::kIpv6);
   } else {
     flush_nexthops(link.ifindex);
     mark_paths(link.ifindex, kLinkdown, 0);
@@ -260,16 +302,17 @@ void FakeFib::set_carrier(const std::string& name, bool carrier) {
 
 void FakeFib::take_down(const KernelLink& link) {
   flush_nexthops(link.ifindex);
-  mark_paths(link.ifindex, kDead | kLinkdown, 0);
+  // IPv6 takes a row out before it marks any path of it.
   remove_rows(
       [&](const KernelRoute& row) {
-        if (row.paths.empty()) return false;
-        const bool ipv4 = row.route.key.prefix.family() == Family::kIpv4;
-        if (ipv4 && row.route.scope == kScopeHost) return false;
-        return std::all_of(row.paths.begin(), row.paths.end(),
-                           [](const KernelPath& path) { return (path.flags & kDead) != 0; });
+        return row.route.key.prefix.family() == Family::kIpv6 && !row.paths.empty() &&
+               std::all_of(row.paths.begin(), row.paths.end(), [&](const KernelPath& path) {
+                 return path.ifindex == link.ifindex || (path.flags & kDead) != 0;
+               });
       },
       Silence::kSilent, Silence::kAnnounced);
+  mark_paths(link.ifindex, kDead | kLinkdown, 0);
+  drop_dead_rows(false);
   std::vector<KernelAddress> gone;
   std::erase_if(addresses_, [&](const KernelAddress& address) {
     const bool doomed = address.ifindex == link.ifindex && address.prefix.family() == Family::kIpv6;
@@ -292,8 +335,12 @@ void FakeFib::set_up(const std::string& name, bool up) {
     take_down(link);
     return;
   }
-  link.carrier = true;
-  mark_paths(link.ifindex, 0, kDead | kLinkdown);
+  link.carrier = !unplugged_.contains(link.ifindex);
+  if (link.carrier) {
+    mark_paths(link.ifindex, 0, kDead | kLinkdown);
+  } else {
+    mark_paths(link.ifindex, 0, kDead, Family::kIpv4);  // IPv6 waits for the carrier
+  }
   announce_link(link, false);
   for (const KernelAddress& address : addresses_) {
     if (address.ifindex == link.ifindex && address.prefix.family() == Family::kIpv4) {
@@ -321,14 +368,26 @@ void FakeFib::remove_link(const std::string& name) {
     if (address.ifindex == link.ifindex) gone.push_back(address);
   }
   for (const KernelAddress& address : gone) remove_address(name, address.prefix);
-  // IPv4 multipath rows lose their last hope; what is left on the device goes silently.
+  // An IPv4 row goes as a whole with any device of its paths, silently; an IPv6 row shrinks, and says so.
+  const auto on_device = [&](const KernelPath& path) { return path.ifindex == link.ifindex; };
+  for (auto& [key, table] : tables_) {
+    if (key.second != Family::kIpv6) continue;
+    for (auto& [prefix, rows] : table.rows) {
+      for (KernelRoute& row : rows) {
+        const auto path = std::find_if(row.paths.begin(), row.paths.end(), on_device);
+        if (path == row.paths.end() || row.paths.size() == 1) continue;
+        KernelRoute gone_path = row;
+        gone_path.paths = {*path};
+        announce_route(gone_path, true, false);
+        row.paths.erase(path);
+      }
+    }
+  }
   remove_rows(
-      [&](const KernelRoute& row) {
-        return std::any_of(row.paths.begin(), row.paths.end(),
-                           [&](const KernelPath& path) { return path.ifindex == link.ifindex; });
-      },
+      [&](const KernelRoute& row) { return std::any_of(row.paths.begin(), row.paths.end(), on_device); },
       Silence::kSilent, Silence::kAnnounced);
   links_.erase(link.ifindex);
+  unplugged_.erase(link.ifindex);
   announce_link({link.ifindex, link.name, false, false, link.loopback}, true);
 }
 

@@ -137,11 +137,13 @@ FakeAnswer FakeFib::check_group(const NexthopGroup& group) const {
 FakeAnswer FakeFib::check_users(NexthopId id, const KernelNexthop& wanted) const {
   const auto users = routes_of_.find(id);
   if (users == routes_of_.end()) return {};
-  for (const RouteKey& key : users->second) {
-    const auto& rows = tables_.at({key.table, key.prefix.family()}).rows.at(key.prefix);
-    for (const KernelRoute& row : rows) {
-      if (row.route.nexthop != id) continue;
-      if (auto answer = check_route_nexthop(row.route, wanted); !answer.ok()) return answer;
+  for (const Family family : {Family::kIpv4, Family::kIpv6}) {  // in the kernel's order
+    for (const RouteKey& key : users->second) {
+      if (key.prefix.family() != family) continue;
+      for (const KernelRoute& row : tables_.at({key.table, family}).rows.at(key.prefix)) {
+        if (row.route.nexthop != id) continue;
+        if (auto answer = check_route_nexthop(row.route, wanted); !answer.ok()) return answer;
+      }
     }
   }
   return {};
@@ -149,30 +151,31 @@ FakeAnswer FakeFib::check_users(NexthopId id, const KernelNexthop& wanted) const
 
 FakeAnswer FakeFib::check_replace(const KernelNexthop& old, const KernelNexthop& wanted) const {
   if (auto answer = check_users(old.object.id, wanted); !answer.ok()) return answer;
-  if (wanted.object.is_group()) {
-    if (!old.object.is_group()) return refused(EINVAL, "Can not replace a nexthop with a nexthop group.");
-    const NexthopGroup& before = old.object.group();
-    const NexthopGroup& after = wanted.object.group();
-    if (before.type != after.type) {
-      return refused(EINVAL, "Can not replace a nexthop group with one of a different type.");
-    }
-    if (after.resilient.buckets != 0 && before.resilient.buckets != after.resilient.buckets) {
-      return refused(EINVAL, "Can not change number of buckets of a resilient nexthop group.");
-    }
-    return {};
-  }
-  if (old.object.is_group()) return refused(EINVAL, "Can not replace a nexthop group with a nexthop.");
   const auto groups = groups_of(old.object.id);
+  const bool to_group = wanted.object.is_group();
+  for (const NexthopId group : groups) {
+    const auto& members = find_nexthop(group)->object.group().members;
+    if (!to_group && wanted.object.nexthop().blackhole && members.size() > 1) {
+      return refused(EINVAL, "Blackhole nexthop can not be a member of a group with more than one path");
+    }
+    if (auto answer = check_users(group, wanted); !answer.ok()) return answer;
+  }
+  if (to_group) return check_replace_by_group(old, wanted.object.group());
+  if (old.object.is_group()) return refused(EINVAL, "Can not replace a nexthop group with a nexthop.");
   if (!groups.empty() && old.object.nexthop().fdb != wanted.object.nexthop().fdb) {
     return refused(EINVAL, "Cannot change nexthop FDB status while in a group");
   }
-  for (const NexthopId group : groups) {
-    const auto& members = find_nexthop(group)->object.group().members;
-    if (wanted.object.nexthop().blackhole && members.size() > 1) {
-      return refused(EINVAL, "Blackhole nexthop can not be a member of a group with more than one path");
-    }
-    if (!uses_ipv4(wanted)) continue;
-    if (auto answer = check_users(group, wanted); !answer.ok()) return answer;
+  return {};
+}
+
+FakeAnswer FakeFib::check_replace_by_group(const KernelNexthop& old, const NexthopGroup& after) const {
+  if (!old.object.is_group()) return refused(EINVAL, "Can not replace a nexthop with a nexthop group.");
+  const NexthopGroup& before = old.object.group();
+  if (before.type != after.type) {
+    return refused(EINVAL, "Can not replace a nexthop group with one of a different type.");
+  }
+  if (after.resilient.buckets != 0 && before.resilient.buckets != after.resilient.buckets) {
+    return refused(EINVAL, "Can not change number of buckets of a resilient nexthop group.");
   }
   return {};
 }

@@ -29,6 +29,19 @@ RouteKey stored_key(RouteKey key) {
   return key;
 }
 
+FakeAnswer check_key(const RouteKey& key) {
+  if (key.prefix.family() == Family::kIpv6 && key.tos != 0) {
+    return refused(EINVAL, "Invalid dsfield (tos): option not available for IPv6");
+  }
+  if ((key.tos & 3) != 0) return refused(EINVAL, "Invalid dsfield (tos): ECN bits must be 0");
+  // IPv6 masks the bits behind the length (KERNEL.md K2).
+  const bool host_bits = masked(key.prefix.address, key.prefix.length) != key.prefix.address;
+  if (host_bits && key.prefix.family() == Family::kIpv4) {
+    return refused(EINVAL, "Invalid prefix for given prefix length");
+  }
+  return {};
+}
+
 // What IPv4 shares between rows as one fib_info; two rows that are equal in it and in type are the same row.
 bool same_content(const KernelRoute& left, const KernelRoute& right) {
   return left.route == right.route && left.paths == right.paths;
@@ -61,7 +74,6 @@ FakeAnswer FakeFib::check_route_nexthop(const Route& route, const KernelNexthop&
     if (uses_ipv4(nexthop)) return refused(EINVAL, "IPv6 routes can not use an IPv4 nexthop");
     return fdb ? refused(EINVAL, "Route cannot point to a fdb nexthop") : FakeAnswer{};
   }
-  if (is_error_type(route.type)) return {};
   if (is_group && route.scope == kScopeHost) {
     return refused(EINVAL, "Route with host scope can not have multiple nexthops");
   }
@@ -79,29 +91,32 @@ FakeAnswer FakeFib::check_route_nexthop(const Route& route, const KernelNexthop&
 // Classic routes are other owners' and only checked for what the tests plant.
 FakeAnswer FakeFib::check_paths(const KernelRoute& route) const {
   if (route.paths.empty() && !is_error_type(route.route.type)) return refused(ENODEV, "No such device");
+  const bool ipv6_route = route.route.key.prefix.family() == Family::kIpv6;
   for (const KernelPath& path : route.paths) {
     const auto link = links_.find(path.ifindex);
-    if (link == links_.end()) return refused(ENODEV, "No such device");
+    const bool absent = link == links_.end();
+    // A lookup for the gateway comes first; IPv6 wants the device even for that.
+    if (absent && (ipv6_route || !path.gateway)) return refused(ENODEV, "No such device");
+    if (path.gateway) {
+      const bool onlink = (path.flags & kOnlink) != 0;
+      auto answer = path.gateway->family == Family::kIpv4
+                        ? check_gateway4(*path.gateway, path.ifindex, onlink)
+                        : check_gateway6(*path.gateway, path.ifindex, onlink);
+      if (!answer.ok()) return answer;
+    }
     if (!link->second.up) return refused(ENETDOWN, "Nexthop device is not up");
-    if (!path.gateway) continue;
-    const bool onlink = (path.flags & kOnlink) != 0;
-    auto answer = path.gateway->family == Family::kIpv4 ? check_gateway4(*path.gateway, path.ifindex, onlink)
-                                                        : check_gateway6(*path.gateway, path.ifindex, onlink);
-    if (!answer.ok()) return answer;
   }
   return {};
 }
 
 FakeAnswer FakeFib::check_route4(const KernelRoute& route) const {
-  const RouteKey& key = route.route.key;
-  if ((key.tos & 3) != 0) return refused(EINVAL, "Invalid dsfield (tos): ECN bits must be 0");
-  if (masked(key.prefix.address, key.prefix.length) != key.prefix.address) {
-    return refused(EINVAL, "Invalid prefix for given prefix length");
-  }
   if (route.route.nexthop.value() != 0) {
     const KernelNexthop* nexthop = find_nexthop(route.route.nexthop);
     if (nexthop == nullptr) return refused(EINVAL, "Nexthop id does not exist");
-    if (auto answer = check_route_nexthop(route.route, *nexthop); !answer.ok()) return answer;
+    // An error type asks nothing of its nexthop, until that is replaced.
+    if (!is_error_type(route.route.type)) {
+      if (auto answer = check_route_nexthop(route.route, *nexthop); !answer.ok()) return answer;
+    }
   } else if (auto answer = check_paths(route); !answer.ok()) {
     return answer;
   }
@@ -112,9 +127,6 @@ FakeAnswer FakeFib::check_route4(const KernelRoute& route) const {
 }
 
 FakeAnswer FakeFib::check_route6(const KernelRoute& route) const {
-  if (route.route.key.tos != 0) {
-    return refused(EINVAL, "Invalid dsfield (tos): option not available for IPv6");
-  }
   if (route.route.nexthop.value() != 0) {
     const KernelNexthop* nexthop = find_nexthop(route.route.nexthop);
     if (nexthop == nullptr) return refused(EINVAL, "Nexthop id does not exist");
@@ -128,16 +140,22 @@ FakeAnswer FakeFib::check_route6(const KernelRoute& route) const {
 }
 
 FakeAnswer FakeFib::put_route(const KernelRoute& wanted, PutMode mode) {
+  if (auto answer = check_key(wanted.route.key); !answer.ok()) return answer;
   if (wanted.route.nexthop.value() != 0 && !wanted.paths.empty()) {
     return refused(EINVAL, "Nexthop specification and nexthop id are mutually exclusive");
   }
   const bool ipv4 = wanted.route.key.prefix.family() == Family::kIpv4;
+  // The table is made before the route is judged.
+  Table& table = tables_[{stored_key(wanted.route.key).table, wanted.route.key.prefix.family()}];
   if (auto answer = ipv4 ? check_route4(wanted) : check_route6(wanted); !answer.ok()) return answer;
   KernelRoute route = wanted;
   route.flags = 0;
   route.route.key = stored_key(route.route.key);
   if (!ipv4) route.route.scope = kScopeGlobal;
-  Table& table = tables_[{route.route.key.table, route.route.key.prefix.family()}];
+  for (KernelPath& path : route.paths) {
+    path.flags &= kOnlink;
+    if (!links_.at(path.ifindex).carrier && route.route.scope != kScopeHost) path.flags |= kLinkdown;
+  }
   return ipv4 ? insert_row4(table, route, mode) : insert_row6(table, route, mode);
 }
 
@@ -224,6 +242,7 @@ FakeAnswer FakeFib::insert_row6(Table& table, const KernelRoute& route, PutMode 
 FakeAnswer FakeFib::delete_route(const DeleteKernelRoute& erase) {
   const RouteKey& key = erase.key;
   const bool ipv4 = key.prefix.family() == Family::kIpv4;
+  if (auto answer = check_key(key); !answer.ok()) return answer;
   if (erase.nexthop.value() != 0 && find_nexthop(erase.nexthop) == nullptr) {
     return refused(EINVAL, "Nexthop id does not exist");
   }
@@ -260,6 +279,19 @@ void FakeFib::remove_row(Table& table, std::map<Prefix, std::vector<KernelRoute>
   if (entry->second.empty()) table.rows.erase(entry);
 }
 
+// A row that goes by itself: IPv6 takes its paths out one by one.
+void FakeFib::announce_gone(const KernelRoute& row) {
+  if (row.route.key.prefix.family() == Family::kIpv4 || row.paths.size() < 2) {
+    announce_route(row, true, false);
+    return;
+  }
+  for (const KernelPath& path : row.paths) {
+    KernelRoute one = row;
+    one.paths = {path};
+    announce_route(one, true, false);
+  }
+}
+
 void FakeFib::remove_rows(const std::function<bool(const KernelRoute&)>& doomed, Silence silence4,
                           Silence silence6) {
   for (auto& [table_key, table] : tables_) {
@@ -268,7 +300,7 @@ void FakeFib::remove_rows(const std::function<bool(const KernelRoute&)>& doomed,
       const auto next = std::next(entry);
       for (size_t i = entry->second.size(); i-- > 0;) {
         if (!doomed(entry->second[i])) continue;
-        if (silence == Silence::kAnnounced) announce_route(entry->second[i], true, false);
+        if (silence == Silence::kAnnounced) announce_gone(entry->second[i]);
         const bool last = entry->second.size() == 1;
         remove_row(table, entry, i);
         if (last) break;

@@ -1,6 +1,5 @@
 #include "kernel_sync/netlink/encode.h"
 
-#include <linux/fib_rules.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/netlink.h>
@@ -132,7 +131,6 @@ void encode_paths(const KernelRoute& route, MessageWriter& writer) {
 }
 
 void encode_metrics(const RouteMetrics& metrics, MessageWriter& writer) {
-  if (metrics.empty()) return;
   const size_t nest = writer.open_nest(RTA_METRICS | NLA_F_NESTED);
   if (metrics.lock != 0) writer.integer<uint32_t>(RTAX_LOCK, metrics.lock);
   for (const auto& [number, value] : metrics.values) writer.integer<uint32_t>(number, value);
@@ -140,7 +138,7 @@ void encode_metrics(const RouteMetrics& metrics, MessageWriter& writer) {
   writer.close_nest(nest);
 }
 
-void encode_put(const PutKernelRoute& put, uint32_t sequence, std::vector<uint8_t>& out) {
+void encode_put(const PutKernelRoute& put, PlainMetrics plain, uint32_t sequence, std::vector<uint8_t>& out) {
   const Route& route = put.route.route;
   rtmsg header = key_header(route.key);
   header.rtm_type = static_cast<uint8_t>(route.type);
@@ -155,7 +153,9 @@ void encode_put(const PutKernelRoute& put, uint32_t sequence, std::vector<uint8_
   if (!put.route.paths.empty()) encode_paths(put.route, writer);
   if (route.prefsrc) writer.attribute(RTA_PREFSRC, route.prefsrc->used());
   if (route.preference != 0) writer.integer<uint8_t>(RTA_PREF, route.preference);
-  encode_metrics(route.metrics, writer);
+  const bool separate = plain == PlainMetrics::kSeparate && route.key.prefix.family() == Family::kIpv4 &&
+                        route.nexthop.value() != 0;
+  if (separate || !route.metrics.empty()) encode_metrics(route.metrics, writer);
   writer.end();
 }
 
@@ -174,16 +174,17 @@ void encode_delete(const DeleteKernelRoute& erase, uint32_t sequence, std::vecto
 
 }  // namespace
 
-void encode_step(const KernelStep& step, uint32_t sequence, std::vector<uint8_t>& out) {
-  std::visit(
-      [&](const auto& one) {
-        if constexpr (requires { one.exclusive; }) {
-          encode_put(one, sequence, out);
-        } else {
-          encode_delete(one, sequence, out);
-        }
-      },
-      step);
+bool has_metrics_to_share(const KernelRoute& route) {
+  return route.route.nexthop.value() != 0 && route.route.key.prefix.family() == Family::kIpv4 &&
+         !route.route.metrics.empty();
+}
+
+void encode_step(const KernelStep& step, PlainMetrics plain, uint32_t sequence, std::vector<uint8_t>& out) {
+  if (const auto* put_nexthop = std::get_if<PutKernelNexthop>(&step)) encode_put(*put_nexthop, sequence, out);
+  if (const auto* put_route = std::get_if<PutKernelRoute>(&step))
+    encode_put(*put_route, plain, sequence, out);
+  if (const auto* nexthop = std::get_if<DeleteKernelNexthop>(&step)) encode_delete(*nexthop, sequence, out);
+  if (const auto* route = std::get_if<DeleteKernelRoute>(&step)) encode_delete(*route, sequence, out);
 }
 
 void request_acknowledgement(std::vector<uint8_t>& buffer, size_t message_start) {
@@ -215,15 +216,6 @@ void encode_dump_routes(Family family, std::optional<TableId> table, uint32_t se
   writer.begin(RTM_GETROUTE, kDumpFlags, sequence);
   writer.fixed(header);
   if (table) writer.integer<uint32_t>(RTA_TABLE, table->value());
-  writer.end();
-}
-
-void encode_dump_rules(Family family, uint32_t sequence, std::vector<uint8_t>& out) {
-  fib_rule_hdr header = {};
-  header.family = to_kernel(family);
-  MessageWriter writer(out);
-  writer.begin(RTM_GETRULE, kDumpFlags, sequence);
-  writer.fixed(header);
   writer.end();
 }
 

@@ -9,8 +9,15 @@
 
 namespace waypost::kernel_sync::netlink {
 
+// How IPv4 routes by nexthop id that have no metrics are put. The kernel lets such a route share the row data
+// of any other that is equal in nexthop, protocol, scope, source, metric, type and table, and with it that
+// one's RTAX metrics. An empty list of metrics stops that, at the price of the short cut.
+enum class PlainMetrics { kShared, kSeparate };
+
 // Failures are always answered; success only where request_acknowledgement asks for it.
-void encode_step(const KernelStep& step, uint32_t sequence, std::vector<uint8_t>& out);
+void encode_step(const KernelStep& step, PlainMetrics plain, uint32_t sequence, std::vector<uint8_t>& out);
+// Whether the step makes PlainMetrics matter: an IPv4 route by nexthop id that has metrics.
+bool has_metrics_to_share(const KernelRoute& route);
 // For the message that starts at this offset.
 void request_acknowledgement(std::vector<uint8_t>& buffer, size_t message_start);
 
@@ -20,7 +27,6 @@ void encode_noop(uint32_t sequence, std::vector<uint8_t>& out);
 void encode_dump_nexthops(uint32_t sequence, std::vector<uint8_t>& out);
 void encode_dump_routes(Family family, std::optional<TableId> table, uint32_t sequence,
                         std::vector<uint8_t>& out);
-void encode_dump_rules(Family family, uint32_t sequence, std::vector<uint8_t>& out);
 void encode_dump_addresses(uint32_t sequence, std::vector<uint8_t>& out);
 void encode_dump_links(uint32_t sequence, std::vector<uint8_t>& out);
 

@@ -52,7 +52,10 @@ size_t Executor::fill(std::span<const KernelStep> steps, size_t first) {
   size_t count = 0;
   while (count < batch_ && first + count < steps.size() && request_.size() < limits::kNetlinkBatchBytes) {
     last_start = request_.size();
-    encode_step(steps[first + count], next_sequence_++, request_);
+    const KernelStep& step = steps[first + count];
+    const auto* put = std::get_if<PutKernelRoute>(&step);
+    if (put != nullptr && has_metrics_to_share(put->route)) separate_metrics();
+    encode_step(step, plain_, next_sequence_++, request_);
     ++count;
   }
   request_acknowledgement(request_, last_start);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernel_sync/kernel.h"
+#include "kernel_sync/netlink/encode.h"
 #include "kernel_sync/netlink/socket.h"
 
 namespace waypost::kernel_sync::netlink {
@@ -16,6 +17,9 @@ class Executor {
 
   // Whose echo the monitor drops.
   uint32_t port() const { return socket_.port(); }
+
+  // From here on plain routes are kept apart from those with metrics; run() notices by itself what it puts.
+  void separate_metrics() { plain_ = PlainMetrics::kSeparate; }
 
   // See Kernel::execute. Counts into messages_sent, batches and errors.
   BatchOutcome run(std::span<const KernelStep> steps, KernelCounters& counters);
@@ -31,6 +35,7 @@ class Executor {
 
   Socket socket_;
   size_t batch_;  // messages per send, so that the answer to a batch of failures fits the receive buffer
+  PlainMetrics plain_ = PlainMetrics::kShared;
   uint32_t next_sequence_ = 1;
   uint32_t first_sequence_ = 0;  // of the batch in flight
   std::vector<uint8_t> request_;

@@ -83,7 +83,10 @@ class NetlinkKernel final : public Kernel {
   }
   DumpOutcome dump_routes(Family family, std::optional<TableId> table,
                           const std::function<void(const KernelRoute&)>& visit) override {
-    return count_dump(netlink::dump_routes(query_, family, table, visit));
+    return count_dump(netlink::dump_routes(query_, family, table, [&](const KernelRoute& route) {
+      if (has_metrics_to_share(route)) executor_.separate_metrics();
+      visit(route);
+    }));
   }
 
   Result<std::optional<KernelNexthop>> get_nexthop(NexthopId id) override {
@@ -220,6 +223,7 @@ Result<std::unique_ptr<Kernel>> open_netlink_kernel(const NetlinkOptions& option
   }
   FileDescriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (wake.get() < 0) return Error{ErrorCode::kIo, std::string("eventfd: ") + strerrordesc_np(errno), {}};
+  if (options.separate_metrics) executor->separate_metrics();
   return std::unique_ptr<Kernel>(new NetlinkKernel(std::move(*executor), std::move(*query),
                                                    std::move(monitor), std::move(wake), open_compat_mode()));
 }

@@ -18,6 +18,9 @@ namespace waypost::kernel_sync {
 struct NetlinkOptions {
   size_t event_buffer_bytes = 32u << 20;  // the kernel accounts what is queued, about 1 KiB per event
   bool watch = true;                      // false: wait() sees only wake()
+  // Keep IPv4 routes without metrics apart from those with (PlainMetrics in encode.h) from the start, and not
+  // only once one with metrics was put or dumped here.
+  bool separate_metrics = false;
 };
 
 // Errors: kPermissionDenied without CAP_NET_ADMIN, kUnsupported where the kernel has no nexthop objects or an

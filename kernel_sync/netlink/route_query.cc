@@ -1,6 +1,5 @@
 #include "kernel_sync/netlink/route_query.h"
 
-#include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 
 #include <cerrno>
@@ -31,7 +30,8 @@ Result<Chosen> choose(Query& query, const IpAddress& address, uint8_t tos) {
         ErrorCode::kIo, "route to " + to_string(address) + ": the kernel's answer makes no sense", {}};
   }
   if (decoded == Decoded::kSkipped) return Chosen{};
-  // As long as nobody added a policy rule, IPv4 keeps the local table inside main's trie and answers "main" for both.
+  // As long as nobody added a policy rule, IPv4 keeps the local table inside main's trie and answers "main"
+  // for both.
   const auto type = static_cast<uint8_t>(route.route.type);
   if (type == RTN_LOCAL || type == RTN_BROADCAST) route.route.key.table = kLocalTable;
   return Chosen{std::move(route), {}};
@@ -68,43 +68,13 @@ Result<std::optional<KernelRoute>> match_in_table(Query& query, const IpAddress&
   return best;
 }
 
-// True for a rule that every namespace begins with: everything to local, main or default.
-bool is_default_rule(const Message& message) {
-  fib_rule_hdr header;
-  Bytes attributes;
-  if (!split_fixed(message.body, header, attributes)) return false;
-  uint32_t priority = 0;
-  AttributeReader reader(attributes);
-  Attribute attribute;
-  while (reader.next(attribute)) {
-    if (attribute.type == FRA_PRIORITY) priority = attribute.integer<uint32_t>().value_or(0);
-  }
-  if (header.action != FR_ACT_TO_TBL || (header.flags & FIB_RULE_INVERT) != 0) return false;
-  return (header.table == RT_TABLE_LOCAL && priority == 0) ||
-         (header.table == RT_TABLE_MAIN && priority == 32766) ||
-         (header.table == RT_TABLE_DEFAULT && priority == 32767);
-}
-
-bool has_default_rules(Query& query, Family family) {
-  bool all = true;
-  const auto report = query.dump([&](auto sequence, auto& out) { encode_dump_rules(family, sequence, out); },
-                                 [&](const Message& message) {
-                                   all = all && is_default_rule(message);
-                                   return true;
-                                 });
-  return all && report.outcome == DumpOutcome::kComplete;
-}
-
 // Whether the kernel's choice for the key's own address proves that no row has the key's prefix. Saves the
-// question whether the key is taken, which IPv6 notes in the kernel's log each time the answer is no.
-bool proves_absence(Query& query, const Chosen& chosen, const RouteKey& key) {
-  if (key.prefix.family() != Family::kIpv6) return false;
-  if (chosen.route) {
-    const RouteKey& found = chosen.route->route.key;
-    return found.table == key.table && found.prefix.length < key.prefix.length;
-  }
-  return chosen.failure.error == ENETUNREACH && key.table == kMainTable &&
-         has_default_rules(query, Family::kIpv6);
+// question whether the key is taken, which IPv6 notes in the kernel's log each time the answer is no. (No
+// choice at all proves nothing: a throw route of that prefix makes the lookup leave the table.)
+bool proves_absence(const Chosen& chosen, const RouteKey& key) {
+  if (key.prefix.family() != Family::kIpv6 || !chosen.route) return false;
+  const RouteKey& found = chosen.route->route.key;
+  return found.table == key.table && found.prefix.length < key.prefix.length;
 }
 
 std::optional<RouteType> refusal_type(int error) {
@@ -166,7 +136,7 @@ Result<std::optional<KernelRoute>> get_route(Query& query, const RouteKey& wante
   if (!chosen) return chosen.error();
   if (chosen->route && chosen->route->route.key == key) return std::move(chosen->route);
 
-  if (proves_absence(query, *chosen, key)) return std::optional<KernelRoute>();
+  if (proves_absence(*chosen, key)) return std::optional<KernelRoute>();
   auto taken = query.get([&](auto sequence, auto& out) { encode_probe_key(key, sequence, out); });
   if (!taken) return taken.error();
   if (taken->failure.error == ENOENT) return std::optional<KernelRoute>();

@@ -25,7 +25,11 @@ class FakeWorld final : public World {
     const FakeAnswer answer = kernel_.foreign_append(route);
     return answer_text(answer.error, answer.words);
   }
-  void add_link(const std::string& name) override { kernel_.fib().add_link(name, true, true); }
+  // The indexes of a veth pair in a fresh namespace: the peer comes first.
+  void add_link(const std::string& name) override {
+    kernel_.fib().add_link(name, true, true, next_ifindex_ + 1);
+    next_ifindex_ += 2;
+  }
   void remove_link(const std::string& name) override { kernel_.fib().remove_link(name); }
   void rename_link(const std::string& name, const std::string& to) override {
     kernel_.fib().rename_link(name, to);
@@ -44,6 +48,7 @@ class FakeWorld final : public World {
 
  private:
   FakeKernel kernel_;
+  uint32_t next_ifindex_ = 2;
 };
 
 }  // namespace

@@ -43,13 +43,14 @@ class RealWorld final : public World {
     set("ipv6/conf/all/accept_dad", 0);
     set("ipv6/conf/default/accept_ra", 0);
     ip("link set lo up");
+    open_kernels({});
     for (const int i : {0, 1}) {
       const std::string number = std::to_string(i);
       add_link("e" + number);
       add_address("e" + number, "10.7." + number + ".1/24");
       add_address("e" + number, "2001:db8:7" + number + "::1/64");
     }
-    open_kernels({});
+    events();
   }
 
   Engine engine() const override { return Engine::kReal; }
@@ -94,7 +95,9 @@ class RealWorld final : public World {
     settle(name);
   }
   void add_address(const std::string& name, const std::string& text) override {
-    ip("addr add " + text + " dev " + name + (text.find(':') != std::string::npos ? " nodad" : ""));
+    const bool ipv6 = text.find(':') != std::string::npos;
+    ip("addr add " + text + " dev " + name + (ipv6 ? " nodad" : ""));
+    if (ipv6) wait_until_local(prefix(text).address);
   }
   void remove_address(const std::string& name, const std::string& text) override {
     ip("addr del " + text + " dev " + name);
@@ -109,8 +112,19 @@ class RealWorld final : public World {
   void open_kernels(const NetlinkOptions& options) {
     NetlinkOptions blind;
     blind.watch = false;
+    blind.separate_metrics = true;
     ours_ = std::move(open_netlink_kernel(options)).value();
     theirs_ = std::move(open_netlink_kernel(blind)).value();
+  }
+
+  // An IPv6 address gets its row in the local table a little later, on a work queue.
+  void wait_until_local(const IpAddress& wanted) {
+    for (int i = 0; i < 1'000; ++i) {
+      const auto row = theirs_->lookup(wanted).value();
+      if (row && row->route.key.table == kLocalTable) return;
+      usleep(1'000);
+    }
+    throw std::runtime_error(to_string(wanted) + " does not become local");
   }
 
   // The kernel carries out a change of carrier a little later, on a work queue. Asking for the link state the

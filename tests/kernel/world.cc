@@ -93,7 +93,11 @@ std::string describe(const KernelRoute& row) {
   const Route& route = row.route;
   std::string text = to_string(route.key) + " type " + std::to_string(static_cast<int>(route.type));
   if (route.nexthop.value() != 0) text += " nhid " + std::to_string(route.nexthop.value());
-  for (const KernelPath& path : row.paths) text += path_text(path);
+  std::vector<std::string> paths;
+  for (const KernelPath& path : row.paths) paths.push_back(path_text(path));
+  // IPv6 begins with whichever path it just chose.
+  if (route.key.prefix.family() == Family::kIpv6) std::sort(paths.begin(), paths.end());
+  for (const std::string& path : paths) text += path;
   text += " proto " + std::to_string(route.protocol);
   if (route.scope != 0) text += " scope " + std::to_string(route.scope);
   if (route.preference != 0) text += " pref " + std::to_string(route.preference);
