@@ -1,5 +1,6 @@
-// The kernel's FIB behind a small interface: netlink/ is the real one, fake_kernel the model of its rules (tests/kernel runs one
-// contract suite on both). Everything is by interface index here; names are resolved above.
+// The kernel's FIB behind a small interface: netlink/ is the real one, fake_kernel the model of its rules
+// (tests/kernel runs one contract suite on both). Everything is by interface index here; names are resolved
+// above.
 //
 // One thread calls everything but wake().
 #pragma once
@@ -19,8 +20,8 @@
 
 namespace waypost::kernel_sync {
 
-// A nexthop or group as the kernel holds it: object.body's device name is empty, ifindex says it. The kernel's own
-// flags (dead, linkdown, ...) are RTNH_F_*.
+// A nexthop or group as the kernel holds it: object.body's device name is empty, ifindex says it. The
+// kernel's own flags (dead, linkdown, ...) are RTNH_F_*.
 struct KernelNexthop {
   NexthopObject object;
   uint32_t ifindex = 0;  // 0 for groups, blackholes and fdb
@@ -40,9 +41,9 @@ struct KernelPath {
 };
 
 struct KernelRoute {
-  Route route;                     // route.nexthop is none for inline paths
-  std::vector<KernelPath> paths;   // empty for routes by nexthop id and for error types
-  uint32_t flags = 0;              // RTM_F_* and RTNH_F_*
+  Route route;                    // route.nexthop is none for inline paths
+  std::vector<KernelPath> paths;  // empty for routes by nexthop id and for error types
+  uint32_t flags = 0;             // RTM_F_* and RTNH_F_*
 
   bool operator==(const KernelRoute&) const = default;
 };
@@ -59,8 +60,8 @@ struct KernelLink {
 
 struct KernelAddress {
   uint32_t ifindex = 0;
-  Prefix prefix;      // with host bits: the address itself is prefix.address
-  IpAddress local;    // the local address (IFA_LOCAL, or IFA_ADDRESS)
+  Prefix prefix;    // with host bits: the address itself is prefix.address
+  IpAddress local;  // the local address (IFA_LOCAL, or IFA_ADDRESS)
 };
 
 // One step. exclusive: fails with EEXIST where the key is taken; otherwise replaces (KERNEL.md K7).
@@ -82,8 +83,7 @@ struct DeleteKernelRoute {
   std::optional<uint8_t> protocol;
   NexthopId nexthop;  // 0: any
 };
-using KernelStep =
-    std::variant<PutKernelNexthop, DeleteKernelNexthop, PutKernelRoute, DeleteKernelRoute>;
+using KernelStep = std::variant<PutKernelNexthop, DeleteKernelNexthop, PutKernelRoute, DeleteKernelRoute>;
 
 struct StepFailure {
   size_t index = 0;   // into the steps given
@@ -93,7 +93,7 @@ struct StepFailure {
 
 // What happened to a batch. Steps run in order; a failed one does not stop those behind it.
 struct BatchOutcome {
-  size_t executed = 0;                // steps whose fate is known; fewer than given only where transport is an error
+  size_t executed = 0;  // steps whose fate is known; fewer than given only where transport is an error
   std::vector<StepFailure> failures;  // ascending by index
   Status transport;                   // the socket itself failed: the rest is unknown
 };
@@ -124,17 +124,16 @@ struct RouteEvent {
 struct OverrunEvent {};
 // wake() was called.
 struct WakeEvent {};
-using KernelEvent =
-    std::variant<LinkEvent, AddressEvent, NexthopEvent, RouteEvent, OverrunEvent, WakeEvent>;
+using KernelEvent = std::variant<LinkEvent, AddressEvent, NexthopEvent, RouteEvent, OverrunEvent, WakeEvent>;
 
 // What this host's kernel can do, probed once.
 struct Capabilities {
-  bool wide_weights = false;      // weights above 256
+  bool wide_weights = false;  // weights above 256
   bool resilient_groups = false;
   bool encap_ip = false;
   bool encap_ip6 = false;
   bool encap_seg6 = false;
-  std::string release;            // uname -r
+  std::string release;  // uname -r
 };
 
 struct KernelCounters {
@@ -153,8 +152,8 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
 
-  // Runs the steps in order, many messages per send, one acknowledgement per batch of limits::kNetlinkBatch. Returns when the
-  // fate of each is known. Our own changes are not echoed by wait().
+  // Runs the steps in order, many messages per send, one acknowledgement per batch of limits::kNetlinkBatch.
+  // Returns when the fate of each is known. Our own changes are not echoed by wait().
   virtual BatchOutcome execute(std::span<const KernelStep> steps) = 0;
 
   // Dumps are hints: never conclude "gone" from one alone (KERNEL.md K14, K15).
@@ -171,13 +170,14 @@ class Kernel {
   virtual Result<std::optional<KernelRoute>> match_route(const IpAddress& address, TableId table) = 0;
   // The kernel's whole answer, policy rules included, as `ip route get`.
   virtual Result<std::optional<KernelRoute>> lookup(const IpAddress& address) = 0;
-  // The row of exactly this key, or none: what confirms "missing". Several rows of one key (append): the first.
+  // The row of exactly this key, or none: what confirms "missing". Several rows of one key (append): the
+  // first.
   virtual Result<std::optional<KernelRoute>> get_route(const RouteKey& key) = 0;
   virtual Result<std::optional<KernelLink>> get_link(std::string_view name) = 0;
   virtual Result<std::optional<KernelLink>> get_link(uint32_t ifindex) = 0;
 
-  // Waits until an event comes, wake() is called or timeout_ms passes (-1: no limit; 0: only what is there) and returns what is
-  // there, at most a few thousand.
+  // Waits until an event comes, wake() is called or timeout_ms passes (-1: no limit; 0: only what is there)
+  // and returns what is there, at most a few thousand.
   virtual std::vector<KernelEvent> wait(int timeout_ms) = 0;
   // Makes wait() return. Any thread; async-signal-safe.
   virtual void wake() = 0;

@@ -4,8 +4,8 @@
 //                             ├─ diff ─▶ make_plan ─▶ Kernel::execute ─▶ installed, states
 //   kernel events ─▶ installed┘
 //
-// The syncer has one thread of its own, which alone uses the Kernel. Public functions may be called from any thread; callbacks run on
-// the syncer's thread and must not block.
+// The syncer has one thread of its own, which alone uses the Kernel. Public functions may be called from any
+// thread; callbacks run on the syncer's thread and must not block.
 #pragma once
 
 #include <chrono>
@@ -24,15 +24,15 @@ namespace waypost::kernel_sync {
 enum class CompatModePolicy { kSetZero, kLeave };
 
 struct SyncerOptions {
-  uint8_t protocol = 87;              // rtm_protocol and nh_protocol of every object of ours
-  std::string data_directory;         // owner numbers ever used are kept here (SEMANTICS.md B7)
-  std::string mark_path;              // the proof of SEMANTICS.md B4, in a directory that a reboot empties
+  uint8_t protocol = 87;       // rtm_protocol and nh_protocol of every object of ours
+  std::string data_directory;  // owner numbers ever used are kept here (SEMANTICS.md B7)
+  std::string mark_path;       // the proof of SEMANTICS.md B4, in a directory that a reboot empties
   CompatModePolicy compat_mode = CompatModePolicy::kSetZero;
-  uint64_t audit_period_ms = 300'000; // +-20 %
+  uint64_t audit_period_ms = 300'000;  // +-20 %
   double audit_core_share = 0.05;
-  uint64_t link_settle_ms = 100;      // link events are coalesced over this
-  uint64_t sweep_objects = 1'000;     // hold when more than this many and more than
-  double sweep_share = 0.10;          // this share of our objects would go unproven
+  uint64_t link_settle_ms = 100;                   // link events are coalesced over this
+  uint64_t sweep_objects = 1'000;                  // hold when more than this many and more than
+  double sweep_share = 0.10;                       // this share of our objects would go unproven
   std::map<TableId, bool> unreachable_on_pending;  // on_pending = "unreachable" per table
 };
 
@@ -44,8 +44,8 @@ class Syncer {
   Syncer(SyncerOptions options, const store::Store& store, KernelFactory open_kernel);
   ~Syncer();
 
-  // Starts the thread and waits until the kernel is open (error: kPermissionDenied, kFailedPrecondition for a second
-  // kernel_sync in this namespace, ...).
+  // Starts the thread and waits until the kernel is open (error: kPermissionDenied, kFailedPrecondition for a
+  // second kernel_sync in this namespace, ...).
   Status start();
   // Leaves the FIB as it is.
   void stop();
@@ -59,9 +59,11 @@ class Syncer {
     std::vector<NexthopId> nexthops;
     std::vector<RouteKey> routes;
   };
-  void wait(Revision revision, Rows rows, std::chrono::milliseconds deadline, std::function<void(WaitReport)> done);
+  void wait(Revision revision, Rows rows, std::chrono::milliseconds deadline,
+            std::function<void(WaitReport)> done);
   void get(const IpAddress& address, TableId table, std::function<void(Result<FibGetReport>)> done);
-  // The difference between the store and a fresh dump, line by line; `done` after the last. `visit` returns false to stop.
+  // The difference between the store and a fresh dump, line by line; `done` after the last. `visit` returns
+  // false to stop.
   void diff(std::function<bool(const FibDifference&)> visit, std::function<void(Status)> done);
   void audit(std::function<void(Status)> done);
   // Goes on with a held sweep.

@@ -103,6 +103,21 @@ constexpr int kNetlinkRetries = 8;
 constexpr int kNetlinkTimeoutMs = 10'000;
 // Events that one wait() returns; what is behind stays queued in the kernel.
 constexpr size_t kMaxEventsPerWait = 4'096;
+// kernel_sync: routes looked at one by one; above it their table is scanned.
+constexpr size_t kMaxTouchedRoutes = 65'536;
+// Rows remembered with the reason why they are not installed; the others are only counted and tried again.
+constexpr size_t kMaxFailures = 262'144;
+constexpr size_t kMaxFailureWords = 1'024;
+// Steps of one plan: what one round of kernel_sync takes is about 50 ms on a slow machine.
+constexpr size_t kMaxPlanSteps = 8'192;
+// Gets that one look at a dump spends on confirming what it did not show; above it a second dump does.
+constexpr size_t kMaxConfirmingGets = 4'096;
+// Objects whose repairs are remembered to tell a fight from an accident; the oldest are forgotten.
+constexpr size_t kMaxWatchedRepairs = 4'096;
+// Bytes of changes taken from the store at once.
+constexpr size_t kChangesAtOnceBytes = 4u << 20;
+// Examples of each state in a status, and rows in the answer to a wait.
+constexpr size_t kMaxReportedRows = 32;
 
 // The tail of the history that is always kept, and the default caps above it.
 constexpr uint64_t kDefaultHistoryRevisions = 100'000;
