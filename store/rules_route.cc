@@ -50,11 +50,9 @@ std::optional<Refusal> resolve_nexthop(WorkingState& state, std::span<const Inli
 std::optional<Refusal> join_paths(WorkingState& state, const PutRoute& command, const Route& old,
                                   std::vector<InlinePath>* paths) {
   if (!is_ipv6(old.key)) return refuse(RefusalCode::kAppendTaken, old.key);
-  if (command.paths.empty() && command.route.nexthop != NexthopId())
-    return refuse(RefusalCode::kAppendOntoNexthopId, old.key,
-                  old.nexthop == NexthopId() ? command.route.nexthop : old.nexthop);
+  if (old.nexthop != NexthopId() && !is_interned(old.nexthop))
+    return refuse(RefusalCode::kAppendOntoNexthopId, old.key, old.nexthop);
   if (command.paths.empty() || old.nexthop == NexthopId()) return refuse(RefusalCode::kRouteExists, old.key);
-  if (!is_interned(old.nexthop)) return refuse(RefusalCode::kAppendOntoNexthopId, old.key, old.nexthop);
   const std::vector<InlinePath> stored = paths_of(state, old.nexthop);
   *paths = command.paths;
   paths->insert(command.verb == Verb::kAppend ? paths->begin() : paths->end(), stored.begin(), stored.end());

@@ -15,8 +15,9 @@ namespace waypost::test {
 // `run` gets an input with its newline and returns the output with its newlines. Lines that begin with ## are
 // headings.
 inline void check_golden_page(const std::string& name,
-                              const std::function<std::string(const std::string&)>& run) {
-  const std::string path = std::string(WAYPOST_SOURCE_DIR) + "/tests/model/golden/" + name;
+                              const std::function<std::string(const std::string&)>& run,
+                              const std::string& room = "model") {
+  const std::string path = std::string(WAYPOST_SOURCE_DIR) + "/tests/" + room + "/golden/" + name;
   std::ifstream file(path);
   ASSERT_TRUE(file) << path;
   std::string page, rewritten, input, expected, line;

@@ -329,13 +329,10 @@ Oracle::Refused Oracle::run(const PutRoute& command) {
     const Route& old = found->second;
     if (route.key.prefix.family() == Family::kIpv4)
       return refused(RefusalCode::kAppendTaken, text(route.key));
-    if (paths.empty() && route.nexthop != NexthopId())
-      return refused(RefusalCode::kAppendOntoNexthopId, text(route.key),
-                     text(old.nexthop == NexthopId() ? route.nexthop : old.nexthop));
+    if (old.nexthop != NexthopId() && !is_interned(old.nexthop))
+      return refused(RefusalCode::kAppendOntoNexthopId, text(route.key), text(old.nexthop));
     if (paths.empty() || old.nexthop == NexthopId())
       return refused(RefusalCode::kRouteExists, text(route.key));
-    if (!is_interned(old.nexthop))
-      return refused(RefusalCode::kAppendOntoNexthopId, text(route.key), text(old.nexthop));
     std::vector<InlinePath> stored = paths_of(old.nexthop);
     if (command.verb == Verb::kAppend) std::swap(stored, paths);
     paths.insert(paths.end(), stored.begin(), stored.end());
