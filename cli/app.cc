@@ -4,10 +4,13 @@
 
 #include "cli/batch.h"
 #include "cli/change.h"
+#include "cli/cluster.h"
+#include "cli/fib.h"
 #include "cli/help.h"
 #include "cli/jobs.h"
 #include "cli/listing.h"
 #include "cli/monitor.h"
+#include "cli/past.h"
 #include "cli/route_stream.h"
 #include "model/parse/cursor.h"
 
@@ -39,7 +42,14 @@ int help_words(const Context& context, Words words) {
 
 constexpr auto kOwnObjects = std::to_array<OwnObject>({
     {"monitor", 3, monitor_words},
+    {"fib", 3, run_fib},
+    {"cluster", 2, run_cluster},
+    {"node", 3, run_node},
+    {"snapshot", 2, run_snapshot},
+    {"history", 2, run_history},
+    {"diff", 2, run_diff},
     {"rollback", 3, run_rollback},
+    {"completion", 3, run_completion},
     {"help", 1, help_words},
 });
 

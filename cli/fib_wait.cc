@@ -68,7 +68,8 @@ Status FibWaiter::reach(Revision revision) {
   const auto ask = [&request](Node& node) {
     const Result<rpc::End> end = node.remote->call(request, {});
     node.reached = end.ok() && end->fib_wait().reached();
-    if (!end.ok() && end.error().code == ErrorCode::kUnsupported) node.has_kernel_sync = false;
+    // A node answers so where kernel_sync is off.
+    if (!end.ok() && end.error().code == ErrorCode::kFailedPrecondition) node.has_kernel_sync = false;
     if (!end.ok()) node.problem = end.error().message;
   };
   std::vector<std::thread> threads;
