@@ -24,6 +24,22 @@ IpAddress broadcast_of(const Prefix& prefix) {
   return result;
 }
 
+// What a lookup that ends at a row of this type fails with; 0 where it does not.
+int refusal_of(RouteType type) {
+  switch (type) {
+    case RouteType::kBlackhole:
+      return EINVAL;
+    case RouteType::kUnreachable:
+      return EHOSTUNREACH;
+    case RouteType::kProhibit:
+      return EACCES;
+    case RouteType::kThrow:
+      return EAGAIN;
+    default:
+      return 0;
+  }
+}
+
 KernelRoute kernel_route(TableId table, const Prefix& prefix, uint8_t type, uint8_t scope, uint32_t ifindex) {
   KernelRoute route;
   route.route.key = {table, {masked(prefix.address, prefix.length), prefix.length}, 0, 0};
@@ -69,16 +85,18 @@ FakeAnswer FakeFib::check_gateway4(const IpAddress& gateway, uint32_t ifindex, b
     return {};
   }
   const auto usable = [&](const KernelRoute& row) {
-    if (row.route.scope < kScopeLink) return false;
+    if (row.route.scope < kScopeLink || row.route.key.tos != 0) return false;
+    if (refusal_of(shown(row).route.type) != 0) return true;
     const auto paths = paths_of(row);
     return std::any_of(paths.begin(), paths.end(),
                        [&](const KernelPath& path) { return path.ifindex == ifindex; });
   };
   for (const TableId table : {kLocalTable, kMainTable, TableId(253)}) {
     const auto row = match_if(gateway, table, usable);
-    if (!row) continue;
-    const auto type = static_cast<uint8_t>(row->route.type);
-    if (row->route.type == RouteType::kUnicast || type == kTypeLocal) return {};
+    if (!row || row->route.type == RouteType::kThrow) continue;
+    const RouteType type = shown(*row).route.type;
+    if (const int error = refusal_of(type); error != 0) return refused(error, "Nexthop has invalid gateway");
+    if (type == RouteType::kUnicast || static_cast<uint8_t>(type) == kTypeLocal) return {};
     return refused(EINVAL, "Nexthop has invalid gateway");
   }
   return refused(ENETUNREACH, "Nexthop has invalid gateway");
@@ -102,7 +120,7 @@ FakeAnswer FakeFib::check_gateway6(const IpAddress& gateway, uint32_t ifindex, b
     if (onlink) {
       const auto any = [](const KernelRoute&) { return true; };
       const auto row = match_if(gateway, kMainTable, any);
-      if (row && row->route.key.prefix.length != 0 && row->route.type == RouteType::kUnicast &&
+      if (row && row->route.key.prefix.length != 0 && shown(*row).route.type == RouteType::kUnicast &&
           !through_device(*row)) {
         return refused(EINVAL, "Nexthop has invalid gateway or device mismatch");
       }

@@ -61,13 +61,11 @@ Error answer_error(const ErrorReply& reply, const std::string& object) {
 
 class NetlinkKernel final : public Kernel {
  public:
-  NetlinkKernel(Executor executor, Query query, std::optional<Monitor> monitor, FileDescriptor wake,
-                FileDescriptor compat)
+  NetlinkKernel(Executor executor, Query query, std::optional<Monitor> monitor, FileDescriptor wake)
       : executor_(std::move(executor)),
         query_(std::move(query)),
         monitor_(std::move(monitor)),
-        wake_(std::move(wake)),
-        compat_(std::move(compat)) {}
+        wake_(std::move(wake)) {}
 
   BatchOutcome execute(std::span<const KernelStep> steps) override { return executor_.run(steps, counters_); }
 
@@ -171,7 +169,7 @@ class NetlinkKernel final : public Kernel {
   Query query_;
   std::optional<Monitor> monitor_;
   FileDescriptor wake_;
-  FileDescriptor compat_;
+  FileDescriptor compat_mode_{open_compat_mode()};
   KernelCounters counters_;
   std::optional<Capabilities> capabilities_;
 };
@@ -197,14 +195,15 @@ std::vector<KernelEvent> NetlinkKernel::wait(int timeout_ms) {
 }
 
 Result<int> NetlinkKernel::compat_mode() {
-  char text[16] = {};
-  if (pread(compat_.get(), text, sizeof text - 1, 0) <= 0) return compat_mode_error("read", errno);
-  return text[0] == '0' ? 0 : 1;
+  char digit = 0;
+  if (pread(compat_mode_.get(), &digit, 1, 0) != 1) return compat_mode_error("read", errno);
+  return digit == '0' ? 0 : 1;
 }
 
 Status NetlinkKernel::set_compat_mode(int mode) {
   const char text[2] = {static_cast<char>('0' + mode), '\n'};
-  if (pwrite(compat_.get(), text, sizeof text, 0) != sizeof text) return compat_mode_error("write", errno);
+  if (pwrite(compat_mode_.get(), text, sizeof text, 0) != sizeof text)
+    return compat_mode_error("write", errno);
   return {};
 }
 
@@ -224,8 +223,8 @@ Result<std::unique_ptr<Kernel>> open_netlink_kernel(const NetlinkOptions& option
   FileDescriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (wake.get() < 0) return Error{ErrorCode::kIo, std::string("eventfd: ") + strerrordesc_np(errno), {}};
   if (options.separate_metrics) executor->separate_metrics();
-  return std::unique_ptr<Kernel>(new NetlinkKernel(std::move(*executor), std::move(*query),
-                                                   std::move(monitor), std::move(wake), open_compat_mode()));
+  return std::unique_ptr<Kernel>(
+      new NetlinkKernel(std::move(*executor), std::move(*query), std::move(monitor), std::move(wake)));
 }
 
 }  // namespace waypost::kernel_sync

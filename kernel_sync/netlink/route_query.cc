@@ -16,13 +16,17 @@ constexpr int kDumpTries = 3;
 
 struct Chosen {
   std::optional<KernelRoute> route;
+  // The row is one that the address takes. IPv6 remembers its choices per nexthop object and processor, and
+  // answers with whichever route over that nexthop was asked for first: the way is right, and the row exists,
+  // but it may be another prefix's.
+  bool exact = true;
   ErrorReply failure;  // where the kernel refused to choose
 };
 
 Result<Chosen> choose(Query& query, const IpAddress& address, uint8_t tos) {
   auto answer = query.get([&](auto sequence, auto& out) { encode_match(address, tos, sequence, out); });
   if (!answer) return answer.error();
-  if (!answer->message) return Chosen{std::nullopt, std::move(answer->failure)};
+  if (!answer->message) return Chosen{std::nullopt, true, std::move(answer->failure)};
   KernelRoute route;
   const Decoded decoded = decode_route(*answer->message, route);
   if (decoded == Decoded::kMalformed) {
@@ -34,7 +38,8 @@ Result<Chosen> choose(Query& query, const IpAddress& address, uint8_t tos) {
   // for both.
   const auto type = static_cast<uint8_t>(route.route.type);
   if (type == RTN_LOCAL || type == RTN_BROADCAST) route.route.key.table = kLocalTable;
-  return Chosen{std::move(route), {}};
+  const bool exact = address.family == Family::kIpv4 || route.route.nexthop.value() == 0;
+  return Chosen{std::move(route), exact, {}};
 }
 
 // Walks one table until `wanted` has seen all of it; an interrupted walk is repeated.
@@ -66,15 +71,6 @@ Result<std::optional<KernelRoute>> match_in_table(Query& query, const IpAddress&
       });
   if (!status) return status.error();
   return best;
-}
-
-// Whether the kernel's choice for the key's own address proves that no row has the key's prefix. Saves the
-// question whether the key is taken, which IPv6 notes in the kernel's log each time the answer is no. (No
-// choice at all proves nothing: a throw route of that prefix makes the lookup leave the table.)
-bool proves_absence(const Chosen& chosen, const RouteKey& key) {
-  if (key.prefix.family() != Family::kIpv6 || !chosen.route) return false;
-  const RouteKey& found = chosen.route->route.key;
-  return found.table == key.table && found.prefix.length < key.prefix.length;
 }
 
 std::optional<RouteType> refusal_type(int error) {
@@ -111,13 +107,15 @@ DumpOutcome dump_routes(Query& query, Family family, std::optional<TableId> tabl
 Result<std::optional<KernelRoute>> match_route(Query& query, const IpAddress& address, TableId table) {
   auto chosen = choose(query, address, 0);
   if (!chosen) return chosen.error();
-  if (chosen->route && chosen->route->route.key.table == table) return std::move(chosen->route);
+  if (chosen->exact && chosen->route && chosen->route->route.key.table == table)
+    return std::move(chosen->route);
   return match_in_table(query, address, table);
 }
 
 Result<std::optional<KernelRoute>> lookup(Query& query, const IpAddress& address) {
   auto chosen = choose(query, address, 0);
   if (!chosen) return chosen.error();
+  if (!chosen->exact) return match_in_table(query, address, chosen->route->route.key.table);
   if (chosen->route || chosen->failure.error == ENETUNREACH || chosen->failure.error == 0) {
     return std::move(chosen->route);
   }
@@ -136,7 +134,6 @@ Result<std::optional<KernelRoute>> get_route(Query& query, const RouteKey& wante
   if (!chosen) return chosen.error();
   if (chosen->route && chosen->route->route.key == key) return std::move(chosen->route);
 
-  if (proves_absence(*chosen, key)) return std::optional<KernelRoute>();
   auto taken = query.get([&](auto sequence, auto& out) { encode_probe_key(key, sequence, out); });
   if (!taken) return taken.error();
   if (taken->failure.error == ENOENT) return std::optional<KernelRoute>();

@@ -15,15 +15,18 @@ DumpOutcome dump_routes(Query& query, Family family, std::optional<TableId> tabl
                         const std::function<void(const KernelRoute&)>& visit);
 
 // A lookup where the rules choose `table` for the address; else (other table first, no answer, an IPv4 error
-// route) a dump of that table.
+// route, an IPv6 route by nexthop id) a dump of that table.
 Result<std::optional<KernelRoute>> match_route(Query& query, const IpAddress& address, TableId table);
 
 // A lookup. IPv4 answers error routes with an errno only: their row is then looked for in the main table.
+// IPv6 routes by nexthop id are looked for in the table of the answer.
 Result<std::optional<KernelRoute>> lookup(Query& query, const IpAddress& address);
 
-// A lookup where the row is the one its own network address takes; else one more question, whether the key is
-// taken at all (encode_probe_key), which settles "missing"; else, for a row that a more specific prefix,
-// another metric, tos or table hides, a dump of its table.
+// A lookup where the answer is the wanted row; else one more question, whether the key is taken at all
+// (encode_probe_key), which settles "missing"; else, for a row that a more specific prefix, another metric,
+// tos or table hides, a dump of its table. IPv6 is dear in bulk: the kernel writes a line to its log for each
+// key that is not taken, and its lookups rarely find a route by nexthop id that shares its nexthop with
+// others.
 Result<std::optional<KernelRoute>> get_route(Query& query, const RouteKey& key);
 
 }  // namespace waypost::kernel_sync::netlink

@@ -132,6 +132,34 @@ TEST_P(KernelQueries, AttributesComeBack) {
   }
 }
 
+// IPv4 would let a route without metrics share the data of one with, if all else is equal. Here each has its
+// own.
+TEST_P(KernelQueries, PlainRoutesDoNotTakeOverMetrics) {
+  add_nexthops();
+  KernelRoute small = route(key("192.0.2.0/24"), 1);
+  small.route.metrics.values = {{2, 1'400}};
+  ASSERT_EQ("ok", world_->run({add(small), add(route(key("192.0.3.0/24"), 1))}));
+  EXPECT_EQ("192.0.3.0/24 type 1 nhid 1 proto 87", get(key("192.0.3.0/24")));
+  ASSERT_EQ("ok", run(put(route(key("192.0.2.0/24"), 1))));
+  EXPECT_EQ("192.0.2.0/24 type 1 nhid 1 proto 87", get(key("192.0.2.0/24")));
+}
+
+// IPv6 remembers its choices per nexthop object, and would answer for one prefix with another over the same
+// nexthop.
+TEST_P(KernelQueries, Ipv6RoutesOverOneNexthopAreToldApart) {
+  add_nexthops();
+  ASSERT_EQ("ok", world_->run({add(group(20, {{3, 1}})), add(route(key("2001:db8:1::/48"), 3)),
+                               add(route(key("2001:db8:5::/48"), 3)), add(route(key("2001:db8:5::/56"), 20)),
+                               add(route(key("2001:db8:4::/47"), 3))}));
+  for (const char* to : {"2001:db8:1::/48", "2001:db8:5::/48", "2001:db8:4::/47"}) {
+    EXPECT_EQ(std::string(to) + " type 1 nhid 3 proto 87", get(key(to)));
+  }
+  EXPECT_EQ("2001:db8:1::/48 type 1 nhid 3 proto 87", match("2001:db8:1::1"));
+  EXPECT_EQ("2001:db8:5::/56 type 1 nhid 20 proto 87", match("2001:db8:5::1"));
+  EXPECT_EQ("2001:db8:5::/48 type 1 nhid 3 proto 87", lookup("2001:db8:5:ffff::1"));
+  EXPECT_EQ("2001:db8:4::/47 type 1 nhid 3 proto 87", lookup("2001:db8:4::1"));
+}
+
 // Devices are found by name or index with one question each, never by a dump of all.
 TEST_P(KernelQueries, DevicesByNameWithoutADump) {
   const uint64_t before = kernel().counters().link_gets;

@@ -50,9 +50,16 @@ std::string step_text(const KernelStep& step) {
   return std::visit(Visitor{}, step);
 }
 
-// A get of an absent key makes its table, which the fake's does not, and only these words tell.
-std::string without_table_words(const std::string& answer) {
-  return answer == "ESRCH FIB table does not exist" ? "ESRCH No such process" : answer;
+// Words that need not be the same. A get of an absent key makes its table, which the fake's does not. A
+// nexthop that several of its routes refuse is refused in the words of the youngest, and the fake does not
+// know their age.
+std::string plain(const std::string& answer) {
+  if (answer == "ESRCH FIB table does not exist") return "ESRCH No such process";
+  if (answer == "EINVAL Scope mismatch with nexthop" || answer.starts_with("EINVAL Route with host scope") ||
+      answer == "EINVAL Route cannot point to a fdb nexthop") {
+    return "EINVAL, words of the youngest route";
+  }
+  return answer;
 }
 
 }  // namespace
@@ -169,10 +176,10 @@ Command CommandMaker::step_command() {
     put->nexthop.object.protocol = kTheirs;
   return {(foreign ? "foreign: " : "ours: ") + step_text(step), [step, foreign](World& world) {
             const KernelStep here = placed(world, step);
-            if (!foreign) return without_table_words(world.run(here));
+            if (!foreign) return plain(world.run(here));
             const BatchOutcome outcome = world.foreign({here});
             if (outcome.failures.empty()) return std::string("ok");
-            return without_table_words(answer_text(outcome.failures[0].error, outcome.failures[0].words));
+            return plain(answer_text(outcome.failures[0].error, outcome.failures[0].words));
           }};
 }
 

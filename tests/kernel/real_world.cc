@@ -37,7 +37,8 @@ std::string peer(const std::string& name) {
 
 class RealWorld final : public World {
  public:
-  RealWorld() {
+  explicit RealWorld(bool forwards) {
+    if (forwards) set("ipv6/conf/all/forwarding", 1);
     set("ipv6/conf/default/addr_gen_mode", 1);
     set("ipv6/conf/default/accept_dad", 0);
     set("ipv6/conf/all/accept_dad", 0);
@@ -149,8 +150,8 @@ class RealWorld final : public World {
 
 }  // namespace
 
-std::unique_ptr<World> make_real_world() {
-  return std::make_unique<RealWorld>();
+std::unique_ptr<World> make_real_world(bool forwards) {
+  return std::make_unique<RealWorld>(forwards);
 }
 
 }  // namespace waypost::kernel_sync

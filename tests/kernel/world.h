@@ -49,8 +49,9 @@ class World {
   std::string run(const std::vector<KernelStep>& steps);
 };
 
-// Needs root; kept in the thread that makes it, which is back in its own namespace after the World is gone.
-std::unique_ptr<World> make_real_world();
+// Needs root; kept in the thread that makes it, which is back in its own namespace after the World is gone. A
+// host that forwards IPv6 answers lookups by the table alone; one that does not looks at its neighbours too.
+std::unique_ptr<World> make_real_world(bool forwards = false);
 std::unique_ptr<World> make_fake_world();
 std::unique_ptr<World> make_world(Engine engine);
 
