@@ -134,6 +134,7 @@ std::optional<Refusal> write_nexthop(WorkingState& state, NexthopObject object, 
 }
 
 void erase_routes_of(WorkingState& state, NexthopId id) {
+  if (state.users(id).routes() == 0) return;
   for (const RouteKey& key : state.routes_of(id, kMaxChanges)) {
     const std::string bytes = route_key_bytes(key);
     state.erase_route(bytes, *state.route(key, bytes));

@@ -21,6 +21,7 @@ struct Store::Impl {
         mark_file(std::move(mark)),
         database(std::move(opened.database)),
         notes(std::move(opened.notes)),
+        sweeper(*database),
         machine(*database, opened.row),
         published(opened.row) {}
 
@@ -29,6 +30,7 @@ struct Store::Impl {
   DurableMarkFile mark_file;
   std::shared_ptr<Database> database;
   std::vector<std::string> notes;
+  TombstoneSweeper sweeper;
   StateMachine machine;
   std::function<void(Revision)> listener;
   mutable std::mutex published_mutex;
@@ -85,9 +87,10 @@ std::vector<std::string> Store::apply(const EntryInput& entry) {
   const Revision before = machine.row().stamp.revision;
   std::vector<std::string> answers = machine.apply(entry);
   rocksdb::WriteBatch batch;
-  append_to_batch(*impl_->database, machine, &batch);
+  append_to_batch(*impl_->database, machine, &impl_->sweeper, &batch);
   impl_->database->write(batch, false, "applying an entry");
   machine.committed();
+  impl_->sweeper.sweep_where_due();
   {
     const std::lock_guard guard(impl_->published_mutex);
     impl_->published = machine.row();
@@ -182,6 +185,7 @@ Result<std::vector<ChangeSet>> Store::changes_after(Revision after, size_t max_b
 }
 
 void Store::trim_history() {
+  impl_->sweeper.sweep_all();
   const StateRow& row = impl_->machine.row();
   const Floor floor = impl_->floor(*impl_->database);
   const uint64_t newest = row.stamp.revision.value();
