@@ -137,7 +137,11 @@ int run(std::span<const std::string> arguments, const Host& host, const NameTabl
         const RemoteFactory& remotes, Output& out, Output& err) {
   Result<Arguments> parsed = parse_options(arguments, host.environment);
   if (!parsed.ok()) {
-    print_error(err, {}, parsed.error(), kExitUsage);
+    // Whether the error is for a program is asked of the words, since the options did not become values.
+    Options shown;
+    for (const std::string& argument : arguments)
+      shown.print.json = shown.print.json || argument == "-j" || argument == "-json";
+    print_error(err, shown, parsed.error(), kExitUsage);
     return kExitUsage;
   }
   Options& options = parsed->options;

@@ -16,8 +16,8 @@ bool needs_job(const Command& command, const Refusal& refusal) {
 
 Error refusal_error(const Refusal& refusal) {
   Error error = describe(refusal);
-  if (refusal.code == RefusalCode::kNexthopInUse && error.hint.empty())
-    error.hint = "--cascade takes its routes along, as `ip` does";
+  if (refusal.code == RefusalCode::kNexthopInUse || refusal.code == RefusalCode::kLastMemberInUse)
+    error.hint = "--cascade removes them with it, as `ip` does";
   return error;
 }
 

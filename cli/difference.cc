@@ -67,8 +67,9 @@ Status DifferencePrinter::print(const rpc::Difference& difference) {
   return {};
 }
 
-void DifferencePrinter::end() {
-  if (printed_ > 0) {
+void DifferencePrinter::end(bool also_empty) {
+  if (printed_ == 0 && also_empty) row_.open_array();
+  if (printed_ > 0 || also_empty) {
     row_.close_array();
     row_.end_document();
   }

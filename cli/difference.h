@@ -18,8 +18,8 @@ class DifferencePrinter {
   explicit DifferencePrinter(const Context& context);
   // kCorruption on damaged rows.
   Status print(const rpc::Difference& difference);
-  // Closes what print() opened.
-  void end();
+  // Closes what print() opened; with `also_empty` an empty list is a list too.
+  void end(bool also_empty = false);
   uint64_t printed() const { return printed_; }
 
  private:

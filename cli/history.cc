@@ -116,7 +116,7 @@ int run_diff(const Context& context, Words words) {
   });
   if (!failed.ok()) return context.fail(failed.error());
   if (!end.ok()) return context.out.flush(), context.fail(end.error());
-  printer.end();
+  printer.end(true);
   return printer.printed() == 0 ? kExitOk : kExitDifferences;
 }
 
