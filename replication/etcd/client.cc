@@ -158,14 +158,24 @@ EtcdClient::~EtcdClient() {
   core_->shut_down();
 }
 
+// Touches nothing but the tag: all else belongs to the order thread.
 void EtcdClient::Core::pump() {
   void* raw = nullptr;
   bool ok = false;
   while (queue.Next(&raw, &ok)) {
-    // Shared, so that an executor that drops its work frees it.
-    std::shared_ptr<Event> event(static_cast<Event*>(raw));
-    order([event = std::move(event), ok] { (*event)(ok); });
+    order([self = shared_from_this(), id = reinterpret_cast<uint64_t>(raw), ok] { self->fire(id, ok); });
   }
+}
+
+void* EtcdClient::Core::tag(Event event) {
+  const uint64_t id = next_event++;
+  events.emplace(id, std::move(event));
+  return reinterpret_cast<void*>(id);
+}
+
+void EtcdClient::Core::fire(uint64_t id, bool ok) {
+  auto event = events.extract(id);
+  if (!event.empty()) event.mapped()(ok);
 }
 
 void EtcdClient::Core::shut_down() {
@@ -175,6 +185,8 @@ void EtcdClient::Core::shut_down() {
   waiters.clear();
   queue.Shutdown();
   pump_thread.join();
+  // gRPC writes nowhere any more. Events hold this object, so they must go before it can.
+  events.clear();
 }
 
 void EtcdClient::Core::prepare(grpc::ClientContext& context) const {

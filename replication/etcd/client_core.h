@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "replication/etcd/client.h"
@@ -44,7 +45,8 @@ struct EtcdClient::Core : std::enable_shared_from_this<EtcdClient::Core> {
   // client.cc
   void pump();
   // A tag for gRPC; `event` runs on the order thread, or not at all once the client is gone.
-  void* tag(Event event) { return new Event(std::move(event)); }
+  void* tag(Event event);
+  void fire(uint64_t id, bool ok);
   void call(size_t only_endpoint, const char* method, std::string request, uint64_t deadline_ms, Done done);
   void start_call(const Connection& connection, const char* method, const std::string& request,
                   uint64_t deadline_ms, Done done);
@@ -70,6 +72,11 @@ struct EtcdClient::Core : std::enable_shared_from_this<EtcdClient::Core> {
   size_t current = 0;
   std::vector<std::pair<size_t, Waiter>> waiters;  // (only endpoint or kAnyEndpoint, ...)
   size_t state_watches = 0;                        // outstanding notifications
+
+  // What gRPC owes an answer for, by tag. It owns what gRPC writes to, so it is emptied only when the queue
+  // is drained.
+  std::unordered_map<uint64_t, Event> events;
+  uint64_t next_event = 1;
 
   std::string token;                    // of user and password
   std::set<grpc::ClientContext*> live;  // cancelled when the client goes

@@ -87,7 +87,8 @@ TEST(EtcdLog, LocalLogGrowsIntoIt) {
   LocalLogOptions local_options;
   local_options.db = db.db();
   local_options.family = db.family();
-  local_options.writer = local_options.order = disk.executor();
+  local_options.writer = disk.executor();
+  local_options.order = node.executor();
   const auto local = std::move(LocalLog::open(local_options)).value();
   Hash128 hash;
   for (uint64_t p = 1; p <= 3; ++p) {

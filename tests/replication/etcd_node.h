@@ -50,6 +50,8 @@ class EtcdNode {
     });
   }
 
+  Executor executor() { return order_.executor(); }
+
   // Starts a verb of the log on the order thread and waits for its answer.
   template <typename T>
   T ask(const std::function<void(EtcdLog&, std::function<void(T)>)>& start) {
