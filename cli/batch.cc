@@ -1,6 +1,7 @@
 #include "cli/batch.h"
 
 #include <atomic>
+#include <cstdio>
 
 #include "cli/batch_sender.h"
 #include "cli/batch_survey.h"
@@ -59,6 +60,7 @@ class BatchRun {
   int finish();
 
  private:
+  void report_malformed(Error error);
   void take(std::span<const Word> line);
   void read(const ObjectVerb& what, std::span<const Word> line);
   bool over() const { return sender_.stopped() || interrupted.load(std::memory_order_relaxed); }
@@ -88,9 +90,18 @@ Status BatchRun::run() {
   const bool send_rest = !interrupted && (malformed.ok() || !context_.options.atomic);
   send_rest ? sender_.settle() : sender_.drain();
   progress_.clear();
-  if (!malformed.ok() && !sender_.stopped())
-    sender_.report(malformed.error(), {.line = reader.line_number(), .column = 1}, kExitUsage);
+  if (!malformed.ok() && !sender_.stopped()) report_malformed(malformed.error());
   return {};
+}
+
+// The reader says the place in its words: "line 3, column 7: a NUL byte".
+void BatchRun::report_malformed(Error error) {
+  LinePlace place{.line = 1, .column = 1};
+  int end = 0;
+  const int read =
+      std::sscanf(error.message.c_str(), "line %u, column %u: %n", &place.line, &place.column, &end);
+  if (read == 2) error.message.erase(0, static_cast<size_t>(end));
+  sender_.report(error, place, kExitUsage);
 }
 
 void BatchRun::take(std::span<const Word> line) {

@@ -11,6 +11,7 @@ namespace waypost::cli {
 namespace {
 
 constexpr std::chrono::seconds kWatchEvery{2};
+constexpr std::chrono::milliseconds kCheckTimeout{600'000};
 
 Result<rpc::End> ask_members(const Context& context) {
   rpc::Request request = new_request(context.options);
@@ -77,6 +78,8 @@ int run_remove(const Context& context, Words words) {
 int run_check(const Context& context, Words words) {
   if (!words.empty()) return no_words(context, "cluster check", words);
   rpc::Request request = new_request(context.options);
+  // The whole store is walked before the node says anything.
+  if (!context.options.timeout) request.set_deadline_ms(static_cast<uint32_t>(kCheckTimeout.count()));
   request.mutable_check();
   const Result<rpc::End> end = context.remote.call(request, {});
   if (!end.ok()) return context.fail(end.error());

@@ -10,6 +10,8 @@
 namespace waypost::cli {
 namespace {
 
+constexpr uint32_t kDefaultWaitMs = 30'000;
+
 Table count_table(const rpc::FibStatus& status) {
   Table table({{"kind", ""},
                {"installed", "installed"},
@@ -190,6 +192,7 @@ int run_wait(const Context& context, Words words) {
     revision = end->node_status().revision();
   }
   rpc::Request request = new_request(context.options);
+  if (!context.options.timeout) request.set_deadline_ms(kDefaultWaitMs);
   request.mutable_fib_wait()->set_revision(revision);
   const Result<rpc::End> end = context.remote.call(request, {});
   if (!end.ok()) return context.fail(end.error());

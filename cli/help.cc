@@ -99,6 +99,39 @@ for example
 Prints changes as the store makes them, in the words of `ip monitor`; with -j one JSON object a line. `after` begins with
 the changes behind a revision, as far back as the history goes.
 )"},
+    {"fib",
+     R"(usage: waypost fib status            in sync, counts, what waits and why; -d adds capabilities and counters
+       waypost fib diff              each object in which kernel and store differ
+       waypost fib get ADDRESS [table TABLE]   the stored route and the kernel's own answer
+       waypost fib wait [REVISION] [--timeout 30s]
+       waypost fib audit             compare now, and repair
+       waypost fib sweep --yes       go on where a sweep is held (`fib status` says why)
+       waypost fib release           take our objects out of this kernel
+
+About the node that is asked, which is the one of --endpoints. Exit code 3: they differ, or it is not healthy.
+)"},
+    {"cluster", R"(usage: waypost cluster status         the asked node, its log, and the members
+       waypost cluster members
+       waypost cluster check          digests of all nodes, indexes of the asked one
+       waypost cluster remove NAME
+       waypost cluster trim [POSITION]
+       waypost cluster grow --log etcd://A:2379,B:2379,C:2379 --cluster NAME
+
+-w json, or -j, prints the same for programs. Exit code 3: something needs care, and the output says what.
+)"},
+    {"node", R"(usage: waypost node list [-w]
+       waypost node show [NAME]
+
+-w alone prints the list again every two seconds; -w json prints it for programs.
+)"},
+    {"snapshot", R"(usage: waypost snapshot save FILE
+       waypost snapshot verify FILE
+       waypost snapshot restore FILE --data-dir DIR     on a node that is stopped
+)"},
+    {"history", R"(usage: waypost history [after REVISION] [limit N]
+       waypost diff REVISION REVISION|now     exit code 3 where they differ
+       waypost rollback REVISION [--dry-run]  new transactions that restore what the revision held
+)"},
 });
 
 }  // namespace
