@@ -45,7 +45,7 @@ agree "nexthops and groups" "$(store_nexthops)" "$(kernel_nexthops)"
 waypost fib status
 
 say "one nexthop replaced under all of them"
-ip -4 route show proto 87 | head -n 1
+ip -4 route show proto 87 | sed -n 1p
 start=$(now_ms)
 waypost nexthop replace id 1 via 10.7.0.200 dev e0 --wait=fib --timeout 60s
 waypost nexthop replace id 201 via 2001:db8:70::200 dev e0 --wait=fib --timeout 60s
