@@ -41,10 +41,9 @@ kernel_sync::SyncerOptions syncer_options(const NodeConfig& config) {
 }  // namespace
 
 Result<std::unique_ptr<KernelSync>> KernelSync::open(const NodeConfig& config, const store::Store& store) {
-#ifdef WAYPOST_WITHOUT_SYNCER
-  return Error{ErrorCode::kUnsupported, "this build has no kernel_sync", "leave --kernel-sync out"};
-#endif
-  auto kernel = std::make_unique<KernelSync>();
+  Result<kernel_sync::NamespaceLock> lock = kernel_sync::NamespaceLock::acquire();
+  if (!lock.ok()) return lock.error();
+  std::unique_ptr<KernelSync> kernel(new KernelSync(std::move(*lock)));
   kernel->syncer_ = std::make_unique<kernel_sync::Syncer>(syncer_options(config), store,
                                                           [] { return kernel_sync::open_netlink_kernel(); });
   if (Status status = kernel->syncer_->start(); !status.ok()) return status.error();
@@ -52,6 +51,8 @@ Result<std::unique_ptr<KernelSync>> KernelSync::open(const NodeConfig& config, c
 }
 
 Result<uint64_t> release_kernel(const NodeConfig& config) {
+  const Result<kernel_sync::NamespaceLock> lock = kernel_sync::NamespaceLock::acquire();
+  if (!lock.ok()) return lock.error();
   kernel_sync::NetlinkOptions options;
   options.watch = false;
   Result<std::unique_ptr<kernel_sync::Kernel>> kernel = kernel_sync::open_netlink_kernel(options);

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "kernel_sync/namespace_lock.h"
 #include "kernel_sync/syncer.h"
 #include "node/config.h"
 
@@ -17,6 +18,9 @@ class KernelSync {
   kernel_sync::Syncer& syncer() { return *syncer_; }
 
  private:
+  explicit KernelSync(kernel_sync::NamespaceLock lock) : lock_(std::move(lock)) {}
+
+  kernel_sync::NamespaceLock lock_;
   std::unique_ptr<kernel_sync::Syncer> syncer_;
 };
 
