@@ -1,5 +1,6 @@
 #include "store/store.h"
 
+#include <filesystem>
 #include <mutex>
 
 #include "model/check.h"
@@ -57,8 +58,10 @@ Result<std::unique_ptr<Store>> Store::open(const StoreOptions& options) {
   const Error absent{.code = ErrorCode::kNotFound,
                      .message = "there is no store in " + options.directory,
                      .hint = "start once with --bootstrap to make one, or with --join to join a cluster"};
+  std::error_code error;
+  if (!std::filesystem::exists(options.directory, error)) return absent;
   auto lock = DirectoryLock::acquire(options.directory);
-  if (!lock.ok()) return lock.error().code == ErrorCode::kIo && !options.create ? absent : lock.error();
+  if (!lock.ok()) return lock.error();
   auto pointer = read_pointer(options.directory);
   if (!pointer.ok()) return pointer.error();
   if (!*pointer && !options.create) return absent;

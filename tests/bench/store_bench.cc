@@ -22,6 +22,7 @@
 #include "model/bytes.h"
 #include "model/limits.h"
 #include "model/row_codec.h"
+#include "store/snapshot.h"
 #include "store/store.h"
 
 namespace waypost::store {
@@ -95,6 +96,15 @@ class Run {
   }
 
   Store& store() { return *store_; }
+  const std::string& directory() const { return directory_; }
+  Seconds reopen() {
+    store_.reset();
+    StoreOptions options;
+    options.directory = directory_;
+    const Stopwatch watch;
+    store_ = std::move(Store::open(options)).value();
+    return watch.seconds();
+  }
 
   std::string transaction(std::vector<Command> commands) {
     return encode(proposal(SessionTransaction{
@@ -239,6 +249,32 @@ Seconds bare_loop(const std::string& base, const std::vector<Prefix>& prefixes, 
   return seconds;
 }
 
+// A whole snapshot out of one store and into the database of another, ready to switch to.
+Seconds take_snapshot(Run& run) {
+  const Stopwatch watch;
+  SnapshotSource source(run.store().view());
+  const std::string directory = new_database_directory(run.directory());
+  auto sink = SnapshotSink::create(directory);
+  while (sink.ok()) {
+    const auto chunk = source.next();
+    if (!chunk) break;
+    if (!(*sink)->add(*chunk).ok()) std::exit(1);
+  }
+  if (!sink.ok() || !(*sink)->finish(false, {}).ok()) std::exit(1);
+  const Seconds seconds = watch.seconds();
+  std::filesystem::remove_all(directory);
+  return seconds;
+}
+
+Seconds verify(Run& run) {
+  const Stopwatch watch;
+  if (Status status = run.store().verify(); !status.ok()) {
+    std::printf("%s\n", status.error().message.c_str());
+    std::exit(1);
+  }
+  return watch.seconds();
+}
+
 class Table {
  public:
   void add(const std::string& name, size_t rows, Seconds seconds) {
@@ -302,7 +338,7 @@ void round(const std::string& base, const std::vector<Prefix>& prefixes, Table* 
       deletes.push_back(run.transaction(std::exchange(commands, {})));
   }
   table->add("delete", prefixes.size(), run.apply_all(deletes, false));
-  if (Status status = run.store().verify(); !status.ok()) std::printf("%s\n", status.error().message.c_str());
+  verify(run);
 }
 
 }  // namespace
