@@ -40,6 +40,8 @@ struct KernelPath {
   bool operator==(const KernelPath&) const = default;
 };
 
+// A route over a blackhole nexthop, or over a group of one, reads back with type kBlackhole whatever type it
+// was put with; a delete that names the type must name the one it was put with.
 struct KernelRoute {
   Route route;                    // route.nexthop is none for inline paths
   std::vector<KernelPath> paths;  // empty for routes by nexthop id and for error types
@@ -62,6 +64,8 @@ struct KernelAddress {
   uint32_t ifindex = 0;
   Prefix prefix;    // with host bits: the address itself is prefix.address
   IpAddress local;  // the local address (IFA_LOCAL, or IFA_ADDRESS)
+
+  bool operator==(const KernelAddress&) const = default;
 };
 
 // One step. exclusive: fails with EEXIST where the key is taken; otherwise replaces (KERNEL.md K7).
@@ -76,7 +80,9 @@ struct PutKernelRoute {
   KernelRoute route;
   bool exclusive = false;
 };
-// Deletes the route of that key; type, protocol and nexthop narrow the match where given.
+// Deletes the route of that key; type, protocol and nexthop narrow the match where given (IPv6 ignores the
+// type: KERNEL.md K11). IPv4 takes metric 0 for "any, the lowest first": where the row of metric 0 is gone
+// already, another metric's goes, unless protocol or nexthop tell them apart.
 struct DeleteKernelRoute {
   RouteKey key;
   std::optional<RouteType> type;
@@ -171,7 +177,9 @@ class Kernel {
   // The kernel's whole answer, policy rules included, as `ip route get`.
   virtual Result<std::optional<KernelRoute>> lookup(const IpAddress& address) = 0;
   // The row of exactly this key, or none: what confirms "missing". Several rows of one key (append): the
-  // first.
+  // first. A lookup for IPv4 rows that nothing hides, two questions for absent ones, else a dump of the
+  // table; IPv6 rows mostly take the dump, and each absent one leaves a line in the kernel's log
+  // (netlink/route_query.h).
   virtual Result<std::optional<KernelRoute>> get_route(const RouteKey& key) = 0;
   virtual Result<std::optional<KernelLink>> get_link(std::string_view name) = 0;
   virtual Result<std::optional<KernelLink>> get_link(uint32_t ifindex) = 0;
