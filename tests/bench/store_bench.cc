@@ -268,6 +268,79 @@ Seconds take_snapshot(Run& run) {
 
 Seconds verify(Run& run) {
   const Stopwatch watch;
+  if (Status status = run.store().verify(); !status.ok()) {
+    std::printf("%s\n", status.error().message.c_str());
+    std::exit(1);
+  }
+  return watch.seconds();
+}
+
+class Table {
+ public:
+  void add(const std::string& name, size_t rows, Seconds seconds) {
+    if (!rates_.contains(name)) order_.push_back(name);
+    rates_[name].emplace_back(static_cast<double>(rows) / seconds.wall,
+                              static_cast<double>(rows) / seconds.cpu);
+  }
+  void print() {
+    std::printf("%-44s %14s %18s\n", "", "rows/s", "rows/s of its core");
+    for (const std::string& name : order_) {
+      auto& rates = rates_[name];
+      const auto median = [&rates](auto member) {
+        std::vector<double> values;
+        for (const auto& rate : rates) values.push_back(rate.*member);
+        std::sort(values.begin(), values.end());
+        return values[values.size() / 2];
+      };
+      std::printf("%-44s %14.0f %18.0f\n", name.c_str(), median(&std::pair<double, double>::first),
+                  median(&std::pair<double, double>::second));
+    }
+  }
+
+ private:
+  std::vector<std::string> order_;
+  std::map<std::string, std::vector<std::pair<double, double>>> rates_;
+};
+
+void round(const std::string& base, const std::vector<Prefix>& prefixes, Table* table) {
+  Seconds bare_scan;
+  table->add("bare loop: add, with a synced log entry", prefixes.size(),
+             bare_loop(base, prefixes, &bare_scan));
+  table->add("bare loop: scan", prefixes.size(), bare_scan);
+  {
+    Run run(base, "inline");
+    const auto entries = route_entries(run, prefixes, true);
+    table->add("add, two inline paths", prefixes.size(), run.apply_all(entries, false));
+    table->add("scan", prefixes.size(), scan(run, prefixes.size()));
+  }
+  {
+    Run run(base, "logged");
+    const auto entries = route_entries(run, prefixes, true);
+    table->add("add, two inline paths, with a synced log entry", prefixes.size(),
+               run.apply_all(entries, true));
+    table->add("snapshot, out and in", prefixes.size(), take_snapshot(run));
+    table->add("open after a stop", prefixes.size(), run.reopen());
+    table->add("verify", prefixes.size(), verify(run));
+  }
+  Run run(base, "nhid");
+  std::vector<Command> nexthops;
+  for (uint32_t id = 1; id <= kNexthops; ++id)
+    nexthops.emplace_back(
+        PutNexthop{.verb = Verb::kAdd,
+                   .object = {.id = NexthopId(id), .protocol = 0, .body = via(0x0a000000 + id, "eth0")}});
+  run.apply_all({run.transaction(std::move(nexthops))}, false);
+  const auto entries = route_entries(run, prefixes, false);
+  table->add("add, by nhid", prefixes.size(), run.apply_all(entries, false));
+  std::vector<Command> commands;
+  std::vector<std::string> deletes;
+  for (size_t i = 0; i < prefixes.size(); ++i) {
+    DeleteRoute command;
+    command.prefix = prefixes[i];
+    commands.emplace_back(std::move(command));
+    if (commands.size() == kBatch || i + 1 == prefixes.size())
+      deletes.push_back(run.transaction(std::exchange(commands, {})));
+  }
+  table->add("delete", prefixes.size(), run.apply_all(deletes, false));
   verify(run);
 }
 
