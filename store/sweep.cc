@@ -31,11 +31,15 @@ void TombstoneSweeper::sweep_all() {
 }
 
 void TombstoneSweeper::flush(Table table) {
-  covered_[index_of(table)] = 0;
   rocksdb::FlushOptions options;
   options.wait = false;
   options.allow_write_stall = true;
-  must(database_.db()->Flush(options, database_.family(table)), "flushing a memtable");
+  const rocksdb::Status status = database_.db()->Flush(options, database_.family(table));
+  // So RocksDB answers where writes are stopped because memtables are being flushed already: the next look
+  // asks again.
+  if (status.IsTryAgain()) return;
+  must(status, "flushing a memtable");
+  covered_[index_of(table)] = 0;
 }
 
 void TombstoneSweeper::sweep(Table table) {
