@@ -338,14 +338,25 @@ TEST(RecoveryDeathTest, AFailedWriteEndsTheProcess) {
 }
 
 constexpr const char* kVictimVariable = "WAYPOST_STORE_TEST_VICTIM";
+constexpr int kVictimPipe = 100;  // the descriptor through which it says that it is at work
 
 // This program again, as the process of VictimOfKill below: RocksDB's threads do not survive a mere fork.
+// Returns once it has appended something.
 pid_t spawn_victim(const Directory& directory) {
+  int pipe[2] = {};
+  EXPECT_EQ(::pipe(pipe), 0);
   const pid_t child = ::fork();
-  if (child != 0) return child;
-  ::setenv(kVictimVariable, directory.path().c_str(), 1);
-  ::execl("/proc/self/exe", "store_test", "--gtest_filter=Recovery.VictimOfKill", nullptr);
-  ::_exit(4);
+  if (child == 0) {
+    ::dup2(pipe[1], kVictimPipe);
+    ::setenv(kVictimVariable, directory.path().c_str(), 1);
+    ::execl("/proc/self/exe", "store_test", "--gtest_filter=Recovery.VictimOfKill", nullptr);
+    ::_exit(4);
+  }
+  ::close(pipe[1]);
+  char byte = 0;
+  EXPECT_EQ(::read(pipe[0], &byte, 1), 1) << "the victim ended before it was at work";
+  ::close(pipe[0]);
+  return child;
 }
 
 // The process that KilledAgainAndAgain kills; by itself it does nothing.
@@ -361,6 +372,7 @@ TEST(Recovery, VictimOfKill) {
     append_and_apply(**store, next);
     if (next.value() % 16 == 0)
       (*store)->note_durable({.of = DurableMark::Of::kLog, .position = next, .chain = chain_at(next)});
+    if (::write(kVictimPipe, "x", 1) == 1) ::close(kVictimPipe);
   }
 }
 
@@ -373,7 +385,7 @@ TEST(Recovery, KilledAgainAndAgain) {
   constexpr int kRounds = 8;
   for (int round = 0; round < kRounds; ++round) {
     const pid_t child = spawn_victim(directory);
-    ::usleep(static_cast<useconds_t>(250'000 + random() % 150'000));
+    ::usleep(static_cast<useconds_t>(random() % 150'000));
     ::kill(child, SIGKILL);
     int status = 0;
     ::waitpid(child, &status, 0);
