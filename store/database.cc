@@ -42,7 +42,8 @@ rocksdb::Options database_options(const DatabaseOptions& options) {
   // One thread applies, one appends to the log: nothing to gain from memtables that take several at once.
   db.allow_concurrent_memtable_write = false;
   db.max_background_jobs = 2;
-  db.max_total_wal_size = 8 * options.write_buffer_bytes;
+  // What a start after a crash has to read again.
+  db.max_total_wal_size = 3 * options.write_buffer_bytes;
   db.bytes_per_sync = 1u << 20;
   db.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
   db.keep_log_file_num = 4;

@@ -160,30 +160,22 @@ std::optional<Hash128> Store::digest_at(Revision revision) const {
 Result<std::vector<ChangeSet>> Store::changes_after(Revision after, size_t max_bytes) const {
   const DatabaseSnapshot tables(impl_->database);
   const Floor floor = impl_->floor(tables);
-  const auto compacted = [](Revision wanted, Revision oldest) {
+  if (after < floor.revision && !mutant("compaction_hides"))
     return Error{.code = ErrorCode::kNotFound,
-                 .message = "the changes behind revision " + std::to_string(wanted.value()) +
-                            " are compacted; the oldest kept is " + std::to_string(oldest.value()),
+                 .message = "the changes behind revision " + std::to_string(after.value()) +
+                            " are compacted; the oldest kept is " + std::to_string(floor.revision.value()),
                  .hint = "start from a full listing"};
-  };
-  if (after < floor.revision && !mutant("compaction_hides")) return compacted(after, floor.revision);
   std::vector<ChangeSet> sets;
   size_t bytes = 0;
-  bool gap = false;
   ChangeAssembler assembler;
   tables.scan(Table::kChange, change_key(after.next(), 0), {},
               [&](std::string_view key, std::string_view value) {
                 if (assembler.complete() && bytes >= max_bytes) return false;
                 WAYPOST_CHECK(assembler.add(key, value), "change rows follow their grammar, chunk by chunk");
                 bytes += value.size();
-                if (!assembler.complete()) return true;
-                // A trim meanwhile drops whole files, also from under a snapshot.
-                const Revision expected = sets.empty() ? after.next() : sets.back().revision.next();
-                gap = assembler.change_set().revision != expected && !mutant("compaction_hides");
-                if (!gap) sets.push_back(std::move(assembler.change_set()));
-                return !gap;
+                if (assembler.complete()) sets.push_back(std::move(assembler.change_set()));
+                return true;
               });
-  if (gap && sets.empty()) return compacted(after, oldest_history());
   return sets;
 }
 
