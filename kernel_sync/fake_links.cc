@@ -127,7 +127,10 @@ FakeAnswer FakeFib::check_gateway6(const IpAddress& gateway, uint32_t ifindex, b
     } else {
       std::optional<KernelRoute> row = match_if(gateway, kLocalTable, through_device);
       if (!row) row = match_if(gateway, kMainTable, through_device);
-      if (!row || paths_of(*row)[0].gateway) return refused(EHOSTUNREACH, "No route to host");
+      const auto paths = row ? paths_of(*row) : std::vector<KernelPath>();
+      const auto path = std::find_if(paths.begin(), paths.end(),
+                                     [&](const KernelPath& one) { return one.ifindex == ifindex; });
+      if (path == paths.end() || path->gateway) return refused(EHOSTUNREACH, "No route to host");
     }
   }
   if (loopback) return refused(EINVAL, "Egress device can not be loopback device for this route");

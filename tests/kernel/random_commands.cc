@@ -51,13 +51,14 @@ std::string step_text(const KernelStep& step) {
 }
 
 // Words that need not be the same. A get of an absent key makes its table, which the fake's does not. A
-// nexthop that several of its routes refuse is refused in the words of the youngest, and the fake does not
-// know their age.
+// nexthop that several of its routes and groups refuse is refused in the words of the youngest, and the fake
+// does not know their age.
 std::string plain(const std::string& answer) {
   if (answer == "ESRCH FIB table does not exist") return "ESRCH No such process";
-  if (answer == "EINVAL Scope mismatch with nexthop" || answer.starts_with("EINVAL Route with host scope") ||
-      answer == "EINVAL Route cannot point to a fdb nexthop") {
-    return "EINVAL, words of the youngest route";
+  for (const char* users : {"EINVAL Scope mismatch with nexthop", "EINVAL Route with host scope",
+                            "EINVAL Route cannot point to a fdb nexthop", "EINVAL IPv6 routes can not use",
+                            "EINVAL Blackhole nexthop can not be a member of a group"}) {
+    if (answer.starts_with(users)) return "EINVAL, in the words of a user";
   }
   return answer;
 }
