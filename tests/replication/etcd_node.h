@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <future>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "replication/etcd/etcd_log.h"
@@ -76,10 +78,20 @@ class EtcdNode {
     });
     return promise->get_future().get();
   }
-  Status create_genesis() {
+  Status try_genesis() {
     return ask<Status>([](EtcdLog& log, auto done) {
       log.create_genesis({Hash128{7, 7}, Position(), {}}, done);
     });
+  }
+  // A server that was just started may accept connections before it serves; on a busy machine that takes a
+  // while.
+  Status create_genesis() {
+    Status status = try_genesis();
+    for (int i = 0; i < 20 && !status.ok() && status.error().code == ErrorCode::kUnavailable; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      status = try_genesis();
+    }
+    return status;
   }
   std::vector<std::string> rows() {
     std::vector<std::string> copy;

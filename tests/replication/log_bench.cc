@@ -68,7 +68,7 @@ class EtcdBench final : public LogBench {
     const auto made = ask<Status>([this](auto done) {
       logs_[0]->create_genesis({Hash128{1, 1}, Position(), {}}, done);
     });
-    EXPECT_TRUE(made && made->ok());
+    EXPECT_TRUE(made && made->ok()) << (made ? made->error().message : "no answer");
   }
   ~EtcdBench() override {
     order_.call([this] {
