@@ -112,7 +112,9 @@ FakeAnswer FakeFib::check_gateway6(const IpAddress& gateway, uint32_t ifindex, b
   const bool loopback = links_.at(ifindex).loopback;
   if (!gateway.is_link_local()) {
     if (gateway.is_multicast()) return refused(EINVAL, "Invalid gateway address");
+    // A blackhole nexthop has no device, and answers for any.
     const auto through_device = [&](const KernelRoute& row) {
+      if (row.route.nexthop.value() != 0 && is_blackhole(*find_nexthop(row.route.nexthop))) return true;
       const auto paths = paths_of(row);
       return std::any_of(paths.begin(), paths.end(),
                          [&](const KernelPath& path) { return path.ifindex == ifindex; });
@@ -127,7 +129,8 @@ FakeAnswer FakeFib::check_gateway6(const IpAddress& gateway, uint32_t ifindex, b
     } else {
       std::optional<KernelRoute> row = match_if(gateway, kLocalTable, through_device);
       if (!row) row = match_if(gateway, kMainTable, through_device);
-      const auto paths = row ? paths_of(*row) : std::vector<KernelPath>();
+      const bool refuses = row && refusal_of(shown(*row).route.type) != 0;
+      const auto paths = row && !refuses ? paths_of(*row) : std::vector<KernelPath>();
       const auto path = std::find_if(paths.begin(), paths.end(),
                                      [&](const KernelPath& one) { return one.ifindex == ifindex; });
       if (path == paths.end() || path->gateway) return refused(EHOSTUNREACH, "No route to host");
