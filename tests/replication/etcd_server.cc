@@ -76,6 +76,10 @@ void EtcdServer::start() {
   }
   for (int i = 0; i < 1'000 && !serves(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_TRUE(serves()) << "etcd does not start, see its log";
+  // It listens before it serves. (Under TLS etcdctl would need to be told more.)
+  for (int i = 0; i < 100 && extra_.empty() && !ctl("get nothing"); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
 }
 
 bool EtcdServer::serves() const {
