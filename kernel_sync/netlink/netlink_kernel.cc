@@ -189,6 +189,8 @@ std::vector<KernelEvent> NetlinkKernel::wait(int timeout_ms) {
     counters_.events += events.size() - before;
     for (const KernelEvent& event : events) {
       if (std::holds_alternative<OverrunEvent>(event)) ++counters_.overruns;
+      const auto* change = std::get_if<RouteEvent>(&event);
+      if (change != nullptr && has_metrics_to_share(change->route)) executor_.separate_metrics();
     }
   }
   return events;

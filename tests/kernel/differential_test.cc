@@ -56,7 +56,7 @@ std::string only_in(const std::vector<std::string>& left, const std::vector<std:
 class Pair {
  public:
   explicit Pair(uint64_t seed)
-      : maker_(seed), fake_(make_fake_world()), real_(make_real_world(seed % 2 == 1)) {}
+      : maker_(seed), fake_(make_fake_world()), real_(make_real_world({seed % 2 == 1, true})) {}
 
   // False at the first difference, which it reports.
   bool run(size_t commands) {

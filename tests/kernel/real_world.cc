@@ -37,14 +37,16 @@ std::string peer(const std::string& name) {
 
 class RealWorld final : public World {
  public:
-  explicit RealWorld(bool forwards) {
-    if (forwards) set("ipv6/conf/all/forwarding", 1);
+  explicit RealWorld(RealOptions options) {
+    if (options.forwards) set("ipv6/conf/all/forwarding", 1);
     set("ipv6/conf/default/addr_gen_mode", 1);
     set("ipv6/conf/default/accept_dad", 0);
     set("ipv6/conf/all/accept_dad", 0);
     set("ipv6/conf/default/accept_ra", 0);
     ip("link set lo up");
-    open_kernels({});
+    NetlinkOptions ours;
+    ours.separate_metrics = options.separate_metrics;
+    open_kernels(ours);
     for (const int i : {0, 1}) {
       const std::string number = std::to_string(i);
       add_link("e" + number);
@@ -150,8 +152,8 @@ class RealWorld final : public World {
 
 }  // namespace
 
-std::unique_ptr<World> make_real_world(bool forwards) {
-  return std::make_unique<RealWorld>(forwards);
+std::unique_ptr<World> make_real_world(RealOptions options) {
+  return std::make_unique<RealWorld>(options);
 }
 
 }  // namespace waypost::kernel_sync

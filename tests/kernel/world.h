@@ -49,9 +49,13 @@ class World {
   std::string run(const std::vector<KernelStep>& steps);
 };
 
-// Needs root; kept in the thread that makes it, which is back in its own namespace after the World is gone. A
-// host that forwards IPv6 answers lookups by the table alone; one that does not looks at its neighbours too.
-std::unique_ptr<World> make_real_world(bool forwards = false);
+struct RealOptions {
+  bool forwards = false;          // a host that does not forward IPv6 looks at its neighbours when it chooses
+  bool separate_metrics = false;  // of kernel(), from the start
+};
+
+// Needs root; kept in the thread that makes it, which is back in its own namespace after the World is gone.
+std::unique_ptr<World> make_real_world(RealOptions options = {});
 std::unique_ptr<World> make_fake_world();
 std::unique_ptr<World> make_world(Engine engine);
 
