@@ -2,20 +2,50 @@
 
 #include <gtest/gtest.h>
 
+#include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "model/row_codec.h"
 
 namespace waypost::store {
 
+namespace {
+
+constexpr const char* kDirectoryPrefix = "waypost-store-";
+
+// Memory where there is some: tests make hundreds of stores, and none of them is about the disk.
+std::string where_stores_go() {
+  return ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path().string();
+}
+
+// Processes that a test kills, or that end by a failed write, leave their directories; each names its
+// process.
+class Sweeper : public testing::Environment {
+ public:
+  void TearDown() override {
+    std::vector<std::string> left;
+    for (const auto& each : std::filesystem::directory_iterator(where_stores_go())) {
+      const std::string name = each.path().filename().string();
+      if (!name.starts_with(kDirectoryPrefix)) continue;
+      const int process = std::atoi(name.c_str() + std::strlen(kDirectoryPrefix));
+      if (process > 0 && ::kill(process, 0) != 0 && errno == ESRCH) left.push_back(each.path().string());
+    }
+    std::error_code error;
+    for (const std::string& path : left) std::filesystem::remove_all(path, error);
+  }
+};
+
+const testing::Environment* const sweeper = testing::AddGlobalTestEnvironment(new Sweeper);
+
+}  // namespace
+
 TemporaryDirectory::TemporaryDirectory() {
-  // Memory where there is some: tests make hundreds of stores, and none of them is about the disk.
-  const bool memory = ::access("/dev/shm", W_OK) == 0;
-  std::string pattern = (memory ? std::string("/dev/shm") : std::filesystem::temp_directory_path().string()) +
-                        "/waypost-store-XXXXXX";
+  std::string pattern = where_stores_go() + "/" + kDirectoryPrefix + std::to_string(::getpid()) + "-XXXXXX";
   path_ = ::mkdtemp(pattern.data());
 }
 
