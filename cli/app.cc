@@ -1,6 +1,8 @@
 #include "cli/app.h"
 
 #include <array>
+#include <cerrno>
+#include <cstring>
 
 #include "cli/batch.h"
 #include "cli/change.h"
@@ -163,7 +165,10 @@ int run(std::span<const std::string> arguments, const Host& host, const NameTabl
   }
   out.flush();
   err.flush();
-  return code;
+  // A reader that has seen enough is no error; a full disk is.
+  if (out.error() == 0 || out.error() == EPIPE) return code;
+  return context.fail(
+      {ErrorCode::kIo, std::string("cannot write the output: ") + std::strerror(out.error()), ""});
 }
 
 }  // namespace waypost::cli
