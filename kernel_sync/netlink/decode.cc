@@ -7,6 +7,7 @@
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "kernel_sync/netlink/address.h"
@@ -159,6 +160,13 @@ bool decode_multipath(Bytes payload, std::vector<KernelPath>& out) {
     payload = payload.subspan(std::min<size_t>(RTNH_ALIGN(header.rtnh_len), payload.size()));
   }
   return payload.empty();
+}
+
+// The kernel's negative errno as a positive one; what no errno can be is an I/O error.
+int to_errno(int32_t error) {
+  constexpr int32_t kMaxErrno = 4'095;  // MAX_ERRNO
+  if (error >= 0) return 0;
+  return error >= -kMaxErrno ? -error : EIO;
 }
 
 // A route message on its way to a KernelRoute.
@@ -332,7 +340,7 @@ bool decode_error(const Message& message, ErrorReply& out) {
   nlmsgerr header;
   Bytes rest;
   if (!split_fixed(message.body, header, rest)) return false;
-  out.error = header.error < 0 ? -header.error : 0;
+  out.error = to_errno(header.error);
   out.words.clear();
   if (out.error == 0) return true;
   if ((message.flags & NLM_F_ACK_TLVS) != 0) {
@@ -357,8 +365,8 @@ ErrorReply decode_done(const Message& message) {
   int32_t error = 0;
   if (message.body.size() >= sizeof error) std::memcpy(&error, message.body.data(), sizeof error);
   ErrorReply reply;
-  if (error < 0) {
-    reply.error = -error;
+  reply.error = to_errno(error);
+  if (reply.error != 0) {
     if ((message.flags & NLM_F_ACK_TLVS) != 0) {
       AttributeReader reader(message.body.subspan(sizeof error));
       Attribute attribute;

@@ -2,6 +2,7 @@
 // refused, and nothing ever reads beyond its bytes (run under ASan).
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <cstring>
 #include <random>
 
@@ -359,6 +360,18 @@ TEST(NetlinkBytes, ErrorsAndTheirWords) {
             reply(kCapped | kAttributesFollow, false, "Nexthop id does not exist"));
   EXPECT_EQ("Nexthop id does not exist", reply(kAttributesFollow, true, "Nexthop id does not exist"));
   EXPECT_EQ("Invalid argument", reply(kCapped, false, nullptr));
+}
+
+// A number that no errno can be, the one without a positive twin above all, is an I/O error.
+TEST(NetlinkBytes, ImpossibleErrorsAreIoErrors) {
+  for (const int32_t error : {INT32_MIN, -4'096}) {
+    std::vector<uint8_t> bytes(20);
+    std::memcpy(bytes.data(), &error, sizeof error);
+    ErrorReply out;
+    EXPECT_TRUE(decode_error({kError, 0, 1, 0, bytes}, out));
+    EXPECT_EQ(EIO, out.error);
+    EXPECT_EQ(EIO, decode_done({3, 0, 1, 0, bytes}).error);
+  }
 }
 
 // Any damage to a good answer ends in some verdict: no crash, no loop. Every byte of every message, and
