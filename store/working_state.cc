@@ -25,7 +25,7 @@ size_t cost_of_release(const NexthopFacts& facts) {
 
 }  // namespace
 
-WorkingState::WorkingState(const TableReader& base) : base_(base), overlay_(base), free_ids_(base) {}
+WorkingState::WorkingState(const TableReader& base) : overlay_(base), free_ids_(base) {}
 
 void WorkingState::begin_entry(const Counts& counts) {
   overlay_.clear();

@@ -88,7 +88,6 @@ class WorkingState {
   void link_members(const NexthopObject& object, const NexthopObject* old);
   void forget_cached();
 
-  const TableReader& base_;
   Overlay overlay_;
   FreeIds free_ids_;
   uint32_t free_from_ = 1;  // every id below has a row or is reserved
