@@ -38,7 +38,8 @@ Status Engine::open(uint64_t now_ms) {
   if (Result<int> mode = kernel_.compat_mode(); mode.ok()) fib_.compat_mode = *mode;
   marked_ = read_mark(options_.mark_path);
   Learner learner = this->learner(now_ms);
-  const bool addresses = host_.reload_addresses() == DumpOutcome::kComplete;
+  const bool addresses = host_.reload_addresses(&dirty_gateways_) == DumpOutcome::kComplete;
+  dirty_gateways_.clear();
   const Observation seen = observer(learner).look();
   if (!addresses || !seen.status.ok()) {
     // Not seen is not gone: nothing is done before a look went well.
@@ -89,7 +90,7 @@ Status Engine::apply(std::span<const ChangeSet> changes, const store::StateStamp
 }
 
 bool Engine::settled() const {
-  return loaded_ && sweep_decided_ && work_.done() && questions_.empty() && !resync_ && problem_.empty() &&
+  return loaded_ && sweep_decided_ && work_.done() && questions_.empty() && !resync_ && !overrun_ && problem_.empty() &&
          !fib_.route_failures.unsettled() && !fib_.nexthop_failures.unsettled() &&
          (settle_at_ms_ == UINT64_MAX || (suspect_links_.empty() && dirty_devices_.empty()));
 }
@@ -126,6 +127,8 @@ bool Engine::downs_allowed(uint64_t now_ms) {
 }
 
 bool Engine::round(uint64_t now_ms) {
+  if (overrun_ && !drained_) return true;
+  if (overrun_) forget_host();
   if (now_ms < pause_until_ms_) return false;
   if (resync_ || !problem_.empty()) recover(now_ms);
   if (!problem_.empty()) return false;
@@ -195,7 +198,8 @@ void Engine::after(const Plan& plan, const Settled& settled, uint64_t now_ms) {
 
 // After trouble: look at everything, and go on only when that went well.
 void Engine::recover(uint64_t now_ms) {
-  const bool addresses = host_.reload_addresses() == DumpOutcome::kComplete;
+  const bool addresses = host_.reload_addresses(&dirty_gateways_) == DumpOutcome::kComplete;
+  if (!dirty_gateways_.empty()) settle_at_ms_ = std::min(settle_at_ms_, now_ms);
   const Observation seen = look(now_ms, problem_.empty() ? "events were lost" : problem_);
   if (addresses && seen.status.ok()) {
     problem_.clear();

@@ -94,7 +94,7 @@ class Engine {
 
  private:
   void link_event(const LinkEvent& event, uint64_t now_ms);
-  void address_event(const AddressEvent& event, uint64_t now_ms);
+  void forget_host();
   void settle_host(uint64_t now_ms);
   void check_suspects(uint64_t now_ms);
   void resolve_again();
@@ -135,7 +135,10 @@ class Engine {
   std::set<uint32_t> suspect_links_;
   std::set<uint32_t> dirty_devices_;
   std::set<IpAddress> dirty_gateways_;
+  bool addresses_changed_ = false;
   bool host_changed_ = false;  // refused rows are worth another try
+  bool overrun_ = false;       // events were lost
+  bool drained_ = true;        // the last events taken were all there were
 
   // Trouble with the kernel side as a whole.
   std::string problem_;

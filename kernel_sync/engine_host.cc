@@ -21,51 +21,46 @@ std::string to_string(const Observation& seen) {
 }  // namespace
 
 void Engine::handle(std::vector<KernelEvent> events, uint64_t now_ms) {
+  if (!events.empty()) work_.progress = true;
   Learner learner = this->learner(now_ms);
   for (const KernelEvent& event : events) {
     if (const LinkEvent* link = std::get_if<LinkEvent>(&event)) {
       link_event(*link, now_ms);
-    } else if (const AddressEvent* address = std::get_if<AddressEvent>(&event)) {
-      address_event(*address, now_ms);
+    } else if (std::holds_alternative<AddressEvent>(event)) {
+      host_changed_ = addresses_changed_ = true;
     } else if (const NexthopEvent* nexthop = std::get_if<NexthopEvent>(&event)) {
       learner.event(*nexthop);
     } else if (const RouteEvent* route = std::get_if<RouteEvent>(&event)) {
       learner.event(*route);
     } else if (std::holds_alternative<OverrunEvent>(event) && !mutant("overrun_ignored")) {
-      // KERNEL.md K16: everything is unknown.
-      resync_ = true;
-      host_.reload_links();
-      host_.reload_addresses();
-      host_changed_ = true;
-      fib_.desired.walk(NexthopId(0), [&](NexthopId id, NexthopTable::Row& row) {
-        if (!row.group) work_.unresolved.insert(id);
-        return true;
-      });
+      // KERNEL.md K16: everything is unknown. What is still queued is older than the loss, so it is taken first.
+      overrun_ = true;
     }
   }
+  drained_ = events.size() < limits::kMaxEventsPerWait;
   take_drift(learner);
   if (host_changed_ && settle_at_ms_ == UINT64_MAX) settle_at_ms_ = now_ms + options_.link_settle_ms;
-  work_.progress = true;
 }
 
 void Engine::link_event(const LinkEvent& event, uint64_t now_ms) {
-  for (const std::string& name : host_.on_link(event))
-    if (const uint32_t device = fib_.devices.find(name)) dirty_devices_.insert(device);
+  for (const std::string& name : host_.on_link(event)) {
+    const uint32_t device = fib_.devices.find(name);
+    if (device != 0 && fib_.desired.count_on(device) != 0) dirty_devices_.insert(device);
+  }
   // KERNEL.md K12, K13: what is on this link is in an unknown state.
   if (fib_.installed.count_on(event.link.ifindex) != 0) suspect_links_.insert(event.link.ifindex);
   host_changed_ = host_changed_ || !dirty_devices_.empty() || !suspect_links_.empty();
   if (settle_at_ms_ == UINT64_MAX && host_changed_) settle_at_ms_ = now_ms + options_.link_settle_ms;
 }
 
-void Engine::address_event(const AddressEvent& event, uint64_t now_ms) {
-  if (host_.on_address(event)) dirty_gateways_.insert(event.address.local);
-  host_changed_ = true;
-  if (settle_at_ms_ == UINT64_MAX) settle_at_ms_ = now_ms + options_.link_settle_ms;
-}
-
 void Engine::settle_host(uint64_t now_ms) {
   settle_at_ms_ = UINT64_MAX;
   if (!suspect_links_.empty()) check_suspects(now_ms);
+  if (addresses_changed_ && host_.reload_addresses(&dirty_gateways_) != DumpOutcome::kComplete) {
+    settle_at_ms_ = now_ms + options_.link_settle_ms;
+    return;
+  }
+  addresses_changed_ = false;
   resolve_again();
   if (!host_changed_) return;
   host_changed_ = false;
@@ -113,6 +108,18 @@ void Engine::resolve_again() {
   });
   dirty_devices_.clear();
   dirty_gateways_.clear();
+}
+
+// After an overrun nothing that was known of the host counts any more.
+void Engine::forget_host() {
+  overrun_ = false;
+  resync_ = true;
+  host_.reload_links();
+  fib_.desired.walk(NexthopId(0), [&](NexthopId id, NexthopTable::Row& row) {
+    if (!row.group) work_.unresolved.insert(id);
+    return true;
+  });
+  host_changed_ = true;
 }
 
 Observation Engine::look(uint64_t now_ms, const std::string& why) {

@@ -1,5 +1,8 @@
 #include "kernel_sync/host.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace waypost::kernel_sync {
 
 Result<std::optional<KernelLink>> Host::link(const std::string& name) {
@@ -31,27 +34,14 @@ std::string Host::name_of(uint32_t ifindex) {
 }
 
 std::vector<std::string> Host::on_link(const LinkEvent& event) {
-  std::vector<std::string> touched;
-  const KernelLink& link = event.link;
-  auto old_name = names_.find(link.ifindex);
-  if (old_name != names_.end() && old_name->second != link.name) {
-    // Renamed: who asks for the old name is told "none" until another link takes it.
-    touched.push_back(old_name->second);
-    by_name_[old_name->second] = std::nullopt;
-    names_.erase(old_name);
+  std::vector<std::string> names = {event.link.name};
+  auto before = names_.find(event.link.ifindex);
+  if (before != names_.end()) {
+    if (before->second != event.link.name) names.push_back(before->second);
+    names_.erase(before);
   }
-  auto known = by_name_.find(link.name);
-  if (known == by_name_.end()) return touched;  // never asked for
-  touched.push_back(link.name);
-  if (known->second) names_.erase(known->second->ifindex);
-  if (event.deleted) {
-    // The name may be another link's by now: ask when it is needed.
-    by_name_.erase(known);
-    return touched;
-  }
-  known->second = link;
-  names_[link.ifindex] = link.name;
-  return touched;
+  for (const std::string& name : names) by_name_.erase(name);
+  return names;
 }
 
 DumpOutcome Host::reload_links() {
@@ -68,24 +58,15 @@ DumpOutcome Host::reload_links() {
   return outcome;
 }
 
-DumpOutcome Host::reload_addresses() {
-  addresses_.clear();
-  local_.clear();
-  return kernel_.dump_addresses([&](const KernelAddress& address) {
-    if (addresses_.insert({address.local, address.ifindex}).second) ++local_[address.local];
-  });
-}
-
-bool Host::on_address(const AddressEvent& event) {
-  const IpAddress& address = event.address.local;
-  const bool before = is_local(address);
-  const std::pair<IpAddress, uint32_t> entry{address, event.address.ifindex};
-  if (!event.deleted) {
-    if (addresses_.insert(entry).second) ++local_[address];
-  } else if (addresses_.erase(entry) != 0) {
-    if (--local_[address] == 0) local_.erase(address);
-  }
-  return before != is_local(address);
+DumpOutcome Host::reload_addresses(std::set<IpAddress>* changed) {
+  std::set<IpAddress> now;
+  const DumpOutcome outcome =
+      kernel_.dump_addresses([&](const KernelAddress& address) { now.insert(address.local); });
+  if (outcome != DumpOutcome::kComplete) return outcome;
+  std::set_symmetric_difference(local_.begin(), local_.end(), now.begin(), now.end(),
+                                std::inserter(*changed, changed->end()));
+  local_ = std::move(now);
+  return outcome;
 }
 
 }  // namespace waypost::kernel_sync

@@ -3,12 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "kernel_sync/kernel.h"
@@ -25,23 +23,22 @@ class Host {
   // For words: the name, or "interface 7".
   std::string name_of(uint32_t ifindex);
 
-  // Returns the names whose entries changed: the link's, and the one it had before.
+  // Forgets what was known of it: an event says that something happened, the kernel says what is now. Returns the names
+  // concerned: the link's, and the one it had before.
   std::vector<std::string> on_link(const LinkEvent& event);
   void forget(const std::string& name) { by_name_.erase(name); }
   // After an overrun: one dump instead of many questions.
   DumpOutcome reload_links();
 
-  DumpOutcome reload_addresses();
-  // True when `is_local` changed for the address.
-  bool on_address(const AddressEvent& event);
+  // Adds to *changed the addresses that became local or ceased to be.
+  DumpOutcome reload_addresses(std::set<IpAddress>* changed);
   bool is_local(const IpAddress& address) const { return local_.count(address) != 0; }
 
  private:
   Kernel& kernel_;
   std::unordered_map<std::string, std::optional<KernelLink>> by_name_;
   std::unordered_map<uint32_t, std::string> names_;  // of the links in by_name_
-  std::set<std::pair<IpAddress, uint32_t>> addresses_;
-  std::map<IpAddress, size_t> local_;
+  std::set<IpAddress> local_;
 };
 
 }  // namespace waypost::kernel_sync

@@ -52,7 +52,7 @@ void SyncerLoop::run() {
   while (!stopping_) {
     std::vector<KernelEvent> events = kernel_->wait(busy_ ? 0 : patience_ms(now_ms()));
     const uint64_t now = now_ms();
-    if (!events.empty()) engine_->handle(std::move(events), now);
+    engine_->handle(std::move(events), now);
     run_commands(true);
     if (!released_) take_changes(now);
     if (engine_->audit_due(now) && !busy_ && !released_) (void)engine_->audit(now, wall_us());

@@ -149,8 +149,11 @@ void EngineHarness::commit() {
 }
 
 void EngineHarness::pump_events() {
-  for (auto events = kernel.wait(0); !events.empty(); events = kernel.wait(0))
+  for (auto events = kernel.wait(0);; events = kernel.wait(0)) {
+    const bool more = !events.empty();
     engine->handle(std::move(events), now_ms);
+    if (!more) return;
+  }
 }
 
 void EngineHarness::run() {
