@@ -90,8 +90,8 @@ Status Engine::apply(std::span<const ChangeSet> changes, const store::StateStamp
 }
 
 bool Engine::settled() const {
-  return loaded_ && sweep_decided_ && work_.done() && questions_.empty() && !resync_ && !overrun_ && problem_.empty() &&
-         !fib_.route_failures.unsettled() && !fib_.nexthop_failures.unsettled() &&
+  return loaded_ && sweep_decided_ && work_.done() && questions_.empty() && !resync_ && !overrun_ &&
+         problem_.empty() && !fib_.route_failures.unsettled() && !fib_.nexthop_failures.unsettled() &&
          (settle_at_ms_ == UINT64_MAX || (suspect_links_.empty() && dirty_devices_.empty()));
 }
 
@@ -139,8 +139,7 @@ bool Engine::round(uint64_t now_ms) {
   resolve_pending(fib_, work_, host_, now_ms, kResolveAtOnce);
   if (!sweep_decided_ && work_.ups_done()) decide_sweep();
 
-  const PlanLimits limits{
-      .max_steps = limits::kMaxPlanSteps, .downs = downs_allowed(now_ms), .now_ms = now_ms};
+  const PlanLimits limits{.max_steps = max_steps_, .downs = downs_allowed(now_ms), .now_ms = now_ms};
   Plan plan = make_plan(fib_, work_, index_, limits);
   if (!plan.steps.empty()) {
     const BatchOutcome outcome = kernel_.execute(plan.steps);

@@ -58,6 +58,8 @@ class Engine {
   void expect_more(bool more) { more_changes_ = more; }
 
   void handle(std::vector<KernelEvent> events, uint64_t now_ms);
+  // Of one plan; smaller for tests that cut plans.
+  void set_max_steps(size_t steps) { max_steps_ = steps; }
   // Timers, questions, then one plan, executed. True: there is more to do at once.
   bool round(uint64_t now_ms);
   // When round() has something to do though nothing happened; UINT64_MAX: never.
@@ -121,6 +123,7 @@ class Engine {
   std::mt19937_64 random_;
 
   bool loaded_ = false;
+  size_t max_steps_ = limits::kMaxPlanSteps;
   bool more_changes_ = false;
   uint64_t downs_since_ms_ = 0;  // when the first of what waits to come down came; 0: none
 

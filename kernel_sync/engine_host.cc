@@ -33,7 +33,8 @@ void Engine::handle(std::vector<KernelEvent> events, uint64_t now_ms) {
     } else if (const RouteEvent* route = std::get_if<RouteEvent>(&event)) {
       learner.event(*route);
     } else if (std::holds_alternative<OverrunEvent>(event) && !mutant("overrun_ignored")) {
-      // KERNEL.md K16: everything is unknown. What is still queued is older than the loss, so it is taken first.
+      // KERNEL.md K16: everything is unknown. What is still queued is older than the loss, so it is taken
+      // first.
       overrun_ = true;
     }
   }

@@ -61,7 +61,7 @@ Fib::Target Fib::compute_target(const RouteSpec& spec, SpecId id) {
   if (row == nullptr || !row->usable) return {TargetKind::kAbsent, kNoSpec};
   if (!row->realized) return {TargetKind::kWait, kNoSpec};
   auto stand_in = scratch.find(spec.nexthop);
-  if (stand_in == scratch.end()) return {TargetKind::kPut, id};
+  if (stand_in == scratch.end()) return {TargetKind::kPut, as_the_kernel_shows(id)};
   RouteSpec moved = spec;
   moved.nexthop = stand_in->second;
   return {TargetKind::kPut, routes.specs().intern(moved)};
@@ -118,6 +118,22 @@ SpecId Fib::kernel_spec(const KernelRoute& kernel) {
   return routes.specs().intern(spec);
 }
 
+bool Fib::is_blackhole(NexthopId id) const {
+  const NexthopTable::Row* row = installed.find(id);
+  if (row == nullptr) return false;
+  if (!row->group) return row->blackhole;
+  const NexthopGroup& group = installed.group(*row);
+  return group.members.size() == 1 && is_blackhole(group.members[0].id);
+}
+
+SpecId Fib::as_the_kernel_shows(SpecId id) {
+  RouteSpec spec = routes.specs()[id];
+  if (spec.type != RouteType::kBlackhole || spec.nexthop.value() == 0 || !is_blackhole(spec.nexthop))
+    return id;
+  spec.type = RouteType::kUnicast;
+  return routes.specs().intern(spec);
+}
+
 bool Fib::has_foreign_user(NexthopId id) const {
   if (routes.specs().users(id, Side::kForeign).total() != 0) return true;
   bool used = false;
@@ -132,9 +148,15 @@ std::string Fib::foreign_user(NexthopId id) const {
   std::string text;
   installed.for_each_group_of(id, [&](NexthopId group) {
     const NexthopTable::Row* row = installed.find(group);
-    if (row != nullptr && !row->ours && text.empty())
-      text = "held by foreign group " + std::to_string(group.value()) + " proto " +
-             std::to_string(row->protocol);
+    if (row == nullptr || !text.empty()) return;
+    if (row->ours) {
+      // Only where the group stays for that reason: one that is wanted lets go of it by a replace.
+      const NexthopTable::Row* wanted_group = desired.find(group);
+      if (wanted_group == nullptr || !wanted_group->usable) text = foreign_user(group);
+      return;
+    }
+    text =
+        "held by foreign group " + std::to_string(group.value()) + " proto " + std::to_string(row->protocol);
   });
   if (!text.empty() || routes.specs().users(id, Side::kForeign).total() == 0) return text;
   for (const TableKey& table : routes.tables()) {

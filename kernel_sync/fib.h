@@ -70,6 +70,10 @@ struct Fib {
   SpecId desired_spec(const Route& route);
   SpecId kernel_spec(const KernelRoute& route);
 
+  bool is_blackhole(NexthopId id) const;
+  // A route over a blackhole nexthop reads back as a blackhole, whatever its type: one form for both.
+  SpecId as_the_kernel_shows(SpecId id);
+
   // Another owner's routes or groups that use the object: words, or empty.
   std::string foreign_user(NexthopId id) const;
   bool has_foreign_user(NexthopId id) const;

@@ -23,8 +23,8 @@ class Host {
   // For words: the name, or "interface 7".
   std::string name_of(uint32_t ifindex);
 
-  // Forgets what was known of it: an event says that something happened, the kernel says what is now. Returns the names
-  // concerned: the link's, and the one it had before.
+  // Forgets what was known of it: an event says that something happened, the kernel says what is now. Returns
+  // the names concerned: the link's, and the one it had before.
   std::vector<std::string> on_link(const LinkEvent& event);
   void forget(const std::string& name) { by_name_.erase(name); }
   // After an overrun: one dump instead of many questions.

@@ -9,14 +9,6 @@ std::string name_of(NexthopId id) {
   return "nexthop " + std::to_string(id.value());
 }
 
-bool is_blackhole(const Fib& fib, NexthopId id) {
-  const NexthopTable::Row* row = fib.installed.find(id);
-  if (row == nullptr) return false;
-  if (!row->group) return row->blackhole;
-  const NexthopGroup& group = fib.installed.group(*row);
-  return group.members.size() == 1 && is_blackhole(fib, group.members[0].id);
-}
-
 bool is_connected(const RouteKey& key, const RouteSpec& spec) {
   return key.table == kMainTable && spec.type == RouteType::kUnicast && !spec.gateway &&
          (spec.ifindex != 0 || spec.nexthop.value() != 0);
@@ -39,16 +31,7 @@ bool Learner::concerns_us(const KernelRoute& route) {
 
 SpecId Learner::spec_of(const KernelRoute& route) {
   const SpecId id = fib_.kernel_spec(route);
-  const RouteSpec& spec = fib_.routes.specs()[id];
-  if (spec.type != RouteType::kBlackhole || spec.nexthop.value() == 0 || !fib_.is_ours(spec.protocol) ||
-      !is_blackhole(fib_, spec.nexthop))
-    return id;
-  RouteSpec asked = spec;
-  asked.type = RouteType::kUnicast;
-  const SpecId asked_id = fib_.routes.specs().intern(asked);
-  const bool so = fib_.routes.find(Side::kOurs, route.route.key) == asked_id ||
-                  fib_.routes.find(Side::kDesired, route.route.key) == asked_id;
-  return so ? asked_id : id;
+  return fib_.is_ours(route.route.protocol) ? fib_.as_the_kernel_shows(id) : id;
 }
 
 template <typename Key>
@@ -78,6 +61,7 @@ void Learner::count_drift(NexthopId id) {
 
 void Learner::nexthop(const KernelNexthop& found) {
   const NexthopId id = found.object.id;
+  let_go_members(id);
   NexthopTable::Row* row = &fib_.installed.put(found.object, found.ifindex);
   const bool was_foreign = !row->ours;
   row->ours = fib_.is_ours(found.object.protocol);
@@ -87,7 +71,14 @@ void Learner::nexthop(const KernelNexthop& found) {
   work_.unresolved.insert(id);
 }
 
+void Learner::let_go_members(NexthopId id) {
+  const NexthopTable::Row* row = fib_.installed.find(id);
+  if (row == nullptr || row->ours || !row->group) return;
+  for (const GroupMember& member : fib_.installed.group(*row).members) let_go(member.id);
+}
+
 void Learner::lost_nexthop(NexthopId id) {
+  let_go_members(id);
   IdSet gone;
   kernel_sync::nexthop_gone(fib_, work_, id, &gone);
   routes_gone(fib_, gone, [&](const RouteKey& key, Side side, SpecId) {
@@ -120,7 +111,18 @@ void Learner::ours(const RouteKey& key, SpecId spec) {
 
 void Learner::foreign(const RouteKey& key, SpecId spec) {
   const SpecId before = fib_.routes.put(Side::kForeign, key, spec);
-  if (before != spec && is_connected(key, fib_.routes.specs()[spec])) connected_changed = true;
+  if (before == spec) return;
+  if (is_connected(key, fib_.routes.specs()[spec])) connected_changed = true;
+  if (before != kNoSpec) let_go(fib_.routes.specs()[before].nexthop);
+}
+
+// An object that stayed only for another owner may go now; the planner looks whether it still has to stay.
+void Learner::let_go(NexthopId id) {
+  if (!work_.kept.erase(id)) return;
+  work_.unresolved.insert(id);
+  const NexthopTable::Row* row = fib_.installed.find(id);
+  if (row == nullptr || !row->group) return;
+  for (const GroupMember& member : fib_.installed.group(*row).members) let_go(member.id);
 }
 
 void Learner::gone(Side side, const RouteKey& key) {
@@ -138,11 +140,7 @@ void Learner::gone(Side side, const RouteKey& key) {
     fib_.route_failures.erase(key);
     work_.touch(key);
   }
-  if (spec.nexthop.value() != 0 && work_.kept.contains(spec.nexthop) &&
-      !fib_.has_foreign_user(spec.nexthop)) {
-    work_.kept.erase(spec.nexthop);
-    work_.unresolved.insert(spec.nexthop);
-  }
+  let_go(spec.nexthop);
 }
 
 void Learner::route(const RouteKey& key, const std::optional<KernelRoute>& found,

@@ -61,6 +61,8 @@ class Learner {
 
  private:
   void lost_nexthop(NexthopId id);
+  void let_go(NexthopId id);
+  void let_go_members(NexthopId id);
   // Ours was changed or taken by others: watched, and put off where that happens again and again.
   void count_drift(const RouteKey& key);
   void count_drift(NexthopId id);

@@ -2,12 +2,20 @@
 
 #include <algorithm>
 
+#include "kernel_sync/status.h"
+
 namespace waypost::kernel_sync {
 
 NexthopTable::Row& NexthopTable::put(const NexthopObject& object, uint32_t device) {
   Row& row = rows_.put(object.id);
   drop_body(object.id, row);
   row.protocol = object.protocol;
+  if (row.group != object.is_group()) {
+    // What was judged of the one says nothing of the other.
+    row.degraded = 0;
+    row.state = static_cast<uint8_t>(RowState::kUnknown);
+    row.reason = Reason::kNone;
+  }
   row.group = object.is_group();
   row.gateway = {};
   row.device = 0;

@@ -54,6 +54,7 @@ class NexthopTable {
     uint8_t usable : 1 = 0;
     // Desired: it is there now, under its own id or a scratch id, as wanted. Routes go to it only then.
     uint8_t realized : 1 = 0;
+    uint8_t told_out : 1 = 0;  // desired: its users have been looked at since it ceased to be usable
     uint8_t ours : 1 = 0;      // installed: the protocol is an owner number of ours
     uint8_t held : 1 = 0;      // installed: the store lacks it, and sweeping is held
     uint8_t degraded : 1 = 0;  // desired: a group with some members out

@@ -73,6 +73,10 @@ void nexthop_gone(Fib& fib, Work& work, NexthopId id, IdSet* gone) {
       work.unresolved.insert(group);
     }
   }
+  row = fib.installed.find(id);  // rows move when others go
+  if (row->group)
+    for (const GroupMember& member : fib.installed.group(*row).members)
+      if (work.kept.erase(member.id)) work.unresolved.insert(member.id);
   if (fib.routes.specs().users(id, Side::kOurs).total() +
           fib.routes.specs().users(id, Side::kForeign).total() !=
       0)

@@ -29,17 +29,33 @@ void Planner::put_nexthop(NexthopId on_behalf, KernelNexthop nexthop) {
   SavedNexthop saved{.id = id};
   const NexthopTable::Row* there = fib_.installed.find(id);
   if (there != nullptr) saved.before = fib_.found(id, *there);
+  if (there != nullptr && there->group) {
+    for (const GroupMember& member : fib_.installed.group(*there).members) {
+      being_left_.insert(member.id);
+      if (work_.kept.erase(member.id)) work_.waiting.insert(member.id);
+    }
+  }
+  const bool was_blackhole = fib_.is_blackhole(id);
   NexthopTable::Row& row = fib_.installed.put(nexthop.object, nexthop.ifindex);
   row.ours = 1;
   row.held = 0;
+  if (was_blackhole != fib_.is_blackhole(id)) {
+    // What the kernel shows of routes over it is another type now (Fib::as_the_kernel_shows).
+    ++fib_.epoch;
+    if (saved.before) touch_users(fib_, work_, index_, id, false);
+  }
   plan_.origins.push_back({.nexthop = on_behalf, .saved = static_cast<uint32_t>(plan_.saved.size())});
   const bool exclusive = !saved.before;
+  if (fib_.nexthop_failures.find(on_behalf) != nullptr) tried_nexthops_.insert(on_behalf);
   plan_.saved.push_back(std::move(saved));
   plan_.steps.emplace_back(PutKernelNexthop{.nexthop = std::move(nexthop), .exclusive = exclusive});
 }
 
 void Planner::delete_nexthop(NexthopId on_behalf, NexthopId id) {
   const NexthopTable::Row* there = fib_.installed.find(id);
+  if (there->group)
+    for (const GroupMember& member : fib_.installed.group(*there).members)
+      if (work_.kept.erase(member.id)) work_.waiting.insert(member.id);
   plan_.origins.push_back({.nexthop = on_behalf, .saved = static_cast<uint32_t>(plan_.saved.size())});
   plan_.saved.push_back({.id = id, .before = fib_.found(id, *there)});
   plan_.steps.emplace_back(DeleteKernelNexthop{id});
@@ -51,7 +67,16 @@ void Planner::delete_nexthop(NexthopId on_behalf, NexthopId id) {
 }
 
 void Planner::touch_groups_of(NexthopId id) {
-  fib_.desired.for_each_group_of(id, [&](NexthopId group) { work_.groups.insert(group); });
+  fib_.desired.for_each_group_of(id, [&](NexthopId group) {
+    // What the kernel said of a group may have been said of this member.
+    const Failure* failure = fib_.nexthop_failures.find(group);
+    if (failure != nullptr && failure->settled && !failure->put_off) {
+      fib_.nexthop_failures.erase(group);
+      work_.unresolved.insert(group);
+    } else {
+      work_.groups.insert(group);
+    }
+  });
 }
 
 void Planner::leaves(NexthopId id) {
@@ -61,6 +86,8 @@ void Planner::leaves(NexthopId id) {
 }
 
 void Planner::become_realized(NexthopId id, NexthopTable::Row& row) {
+  // The kernel refused it before: its users follow when it has taken it.
+  if (tried_nexthops_.contains(id)) return fib_.set_realized(row, false);
   auto stand_in = fib_.scratch.find(id);
   if (stand_in != fib_.scratch.end()) {
     // It is itself again: its routes come back from the scratch id.
@@ -75,13 +102,14 @@ void Planner::become_realized(NexthopId id, NexthopTable::Row& row) {
 }
 
 void Planner::not_usable(NexthopId id, NexthopTable::Row* row) {
-  if (row != nullptr && row->realized) {
+  if (row != nullptr && !row->told_out) {
+    row->told_out = 1;
     fib_.set_realized(*row, false);
     touch_users(fib_, work_, index_, id, true);
     touch_groups_of(id);
-  } else if (row != nullptr && !fib_.unreachable_on_pending.empty()) {
-    touch_users(fib_, work_, index_, id, true);
   }
+  const Failure* failure = fib_.nexthop_failures.find(id);
+  if (failure != nullptr && !failure->settled) fib_.nexthop_failures.erase(id);
   leaves(id);
   auto stand_in = fib_.scratch.find(id);
   if (stand_in == fib_.scratch.end()) return;
@@ -116,6 +144,7 @@ void Planner::look_at_single(NexthopId id, NexthopTable::Row& row) {
   // Groups go with what is usable, not with what is there already: they wait for a member rather than shrink.
   touch_groups_of(id);
   if (!row.usable) return not_usable(id, &row);
+  row.told_out = 0;
   work_.stay(id);
   work_.kept.erase(id);
   const KernelNexthop wanted = fib_.wanted(id, row);
@@ -127,7 +156,7 @@ void Planner::look_at_single(NexthopId id, NexthopTable::Row& row) {
   there->held = 0;
   const KernelNexthop found = fib_.found(id, *there);
   if (same_in_kernel(wanted, found)) {
-    fib_.nexthop_failures.erase(id);
+    if (!tried_nexthops_.contains(id)) fib_.nexthop_failures.erase(id);
     return become_realized(id, row);
   }
   if (!replaceable(found, wanted)) return change_kind(id, row, wanted);
@@ -193,6 +222,7 @@ bool Planner::group_can_be(NexthopId id, NexthopTable::Row& row, const KernelNex
 void Planner::look_at_group(NexthopId id, NexthopTable::Row& row) {
   KernelNexthop wanted = fib_.wanted(id, row);
   if (!group_can_be(id, row, wanted)) return not_usable(id, &row);
+  row.told_out = 0;
   work_.stay(id);
   work_.kept.erase(id);
   NexthopTable::Row* there = fib_.installed.find(id);
@@ -200,7 +230,7 @@ void Planner::look_at_group(NexthopId id, NexthopTable::Row& row) {
     there->held = 0;
     const KernelNexthop found = fib_.found(id, *there);
     if (same_in_kernel(wanted, found)) {
-      fib_.nexthop_failures.erase(id);
+      if (!tried_nexthops_.contains(id)) fib_.nexthop_failures.erase(id);
       return become_realized(id, row);
     }
     if (replaceable(found, wanted) && only_loses_members(found, wanted)) {
@@ -238,7 +268,7 @@ NexthopId Planner::make_scratch_id() {
 // K3: the id cannot change what it is while it exists. Its routes go to a scratch id that is already what the
 // id will be, then the id is made anew, then they come back.
 void Planner::change_kind(NexthopId id, NexthopTable::Row& row, const KernelNexthop& wanted) {
-  if (fib_.has_foreign_user(id)) {
+  if (held_by_foreign(id)) {
     fib_.set_realized(row, false);
     if (row.usable) ++fib_.epoch;
     row.usable = 0;
@@ -248,7 +278,8 @@ void Planner::change_kind(NexthopId id, NexthopTable::Row& row, const KernelNext
     return touch_users(fib_, work_, index_, id, true);
   }
   const uint32_t users = fib_.routes.specs().users(id, Side::kOurs).total();
-  if (users == 0 && !fib_.installed.in_a_group(id)) return finish_kind_change(id, row, wanted);
+  if (users == 0 && !fib_.installed.in_a_group(id) && !being_left_.contains(id))
+    return finish_kind_change(id, row, wanted);
   work_.waiting.insert(id);
   if (users == 0) return;  // its groups let go of it first
   auto stand_in = fib_.scratch.find(id);
@@ -319,9 +350,21 @@ void Planner::groups_down() {
   }
 }
 
+// Another owner's route or group uses it, or a group of ours that has to stay for that reason (SEMANTICS.md
+// B5).
+bool Planner::held_by_foreign(NexthopId id) const {
+  bool held = fib_.has_foreign_user(id);
+  fib_.installed.for_each_group_of(id, [&](NexthopId group) { held = held || work_.kept.contains(group); });
+  return held;
+}
+
 // Deletes an object that nothing needs any more; what is still used waits.
 void Planner::leave(NexthopId id) {
   if (fib_.installed.find(id) == nullptr) return;
+  if (being_left_.contains(id)) {
+    work_.waiting.insert(id);
+    return;
+  }
   if (fib_.routes.specs().users(id, Side::kOurs).total() != 0) {
     if (fib_.routes.held_count() != 0) {
       fib_.installed.find(id)->held = 1;  // until the routes that are held on it are swept
@@ -330,7 +373,7 @@ void Planner::leave(NexthopId id) {
     }
     return;
   }
-  if (fib_.has_foreign_user(id)) {
+  if (held_by_foreign(id)) {
     work_.stay(id);
     work_.kept.insert(id);
     return;

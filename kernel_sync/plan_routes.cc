@@ -21,7 +21,8 @@ constexpr uint64_t kCascadeFrom = 8'192;
 DeleteKernelRoute narrow_delete(const RouteKey& key, const RouteSpec& spec) {
   DeleteKernelRoute step;
   step.key = key;
-  step.type = spec.type;
+  // Over a blackhole nexthop the kernel takes the type for another than was asked for.
+  if (spec.nexthop.value() == 0) step.type = spec.type;
   step.protocol = spec.protocol;
   step.nexthop = spec.nexthop;
   return step;
@@ -43,6 +44,11 @@ void Planner::look_up_at(const RouteKey& key) {
   const SpecId desired = fib_.routes.find(Side::kDesired, key);
   const SpecId ours = fib_.routes.find(Side::kOurs, key);
   const Fib::Target target = target_of(key, desired);
+  if (target.kind != Fib::TargetKind::kPut) {
+    // What was refused once and is not to be tried again is no failure: its nexthop says why.
+    const Failure* failure = fib_.route_failures.find(key);
+    if (failure != nullptr && !failure->settled && !failure->deletion) fib_.route_failures.erase(key);
+  }
   if (target.kind == Fib::TargetKind::kWait) return;
   if (target.kind == Fib::TargetKind::kAbsent) {
     if (ours != kNoSpec) work_.touch_down(key);
@@ -50,7 +56,7 @@ void Planner::look_up_at(const RouteKey& key) {
   }
   fib_.routes.release(key);
   if (target.spec == ours) {
-    fib_.route_failures.erase(key);
+    if (tried_routes_.count(key) == 0) fib_.route_failures.erase(key);
     return;
   }
   const SpecId foreign = ours == kNoSpec ? fib_.routes.find(Side::kForeign, key) : kNoSpec;
@@ -80,6 +86,9 @@ void Planner::put_route(const RouteKey& key, SpecId before, SpecId after) {
   PutKernelRoute put;
   put.route.route = fib_.route(key, after);
   put.exclusive = before == kNoSpec;
+  if (fib_.route_failures.find(key) != nullptr) tried_routes_.insert(key);
+  if (before != kNoSpec && fib_.routes.specs()[before].nexthop != put.route.route.nexthop)
+    being_left_.insert(fib_.routes.specs()[before].nexthop);
   plan_.steps.emplace_back(std::move(put));
   plan_.origins.push_back({.before = before, .after = after});
   fib_.routes.put(Side::kOurs, key, after);
@@ -190,7 +199,7 @@ void Planner::cascades() {
       work_.cascades_asked.insert(*id);
       continue;
     }
-    if (!cascade_takes_only_unwanted(*id)) continue;
+    if (being_left_.contains(*id) || !cascade_takes_only_unwanted(*id)) continue;
     IdSet gone;
     delete_nexthop(*id, *id);
     gone.insert(*id);

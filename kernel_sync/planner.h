@@ -2,6 +2,7 @@
 // two halves.
 #pragma once
 
+#include <set>
 #include <vector>
 
 #include "kernel_sync/plan.h"
@@ -37,6 +38,7 @@ class Planner {
   bool must_wait(NexthopId id, const KernelNexthop& wanted);
   void leaves(NexthopId id);  // not to stay: on to the way down
   void leave(NexthopId id);
+  bool held_by_foreign(NexthopId id) const;
   bool cheaper_by_member(NexthopId group, const KernelNexthop& wanted);
   void put_nexthop(NexthopId on_behalf, KernelNexthop nexthop);
   void delete_nexthop(NexthopId on_behalf, NexthopId id);
@@ -60,6 +62,12 @@ class Planner {
   const RouteIndex& index_;
   const PlanLimits& limits_;
   Plan plan_;
+  // What routes or groups leave with this plan: whether they did is only known when it was executed, and the
+  // kernel goes on behind a failed step. So nothing of this is deleted before the next plan.
+  IdSet being_left_;
+  // Failing ones that this plan tries again: only the kernel's answer clears them.
+  IdSet tried_nexthops_;
+  std::set<RouteKey> tried_routes_;
   std::vector<RouteTables::Difference> differences_;
   std::vector<RouteTables::Row> rows_;
 };

@@ -46,6 +46,8 @@ class Settler {
     // Backwards: of several steps on one object the first's memory is the oldest.
     for (auto failure = outcome.failures.rbegin(); failure != outcome.failures.rend(); ++failure)
       fail(failure->index, *failure);
+    for (const StepFailure* failure : refused_groups_) group_refused(failure->index, *failure);
+    for (const StepFailure* failure : refused_routes_) route_refused(failure->index, *failure);
     clear_failures(outcome);
     settled_.done = outcome.executed - outcome.failures.size();
     return settled_;
@@ -99,6 +101,12 @@ class Settler {
       return put_failed(*put, origin, kind, failure);
     if (const DeleteKernelRoute* erase = std::get_if<DeleteKernelRoute>(&step)) {
       if (kind == Kind::kGone) return;  // somebody was quicker
+      if (erase->nexthop.value() != 0 && kind == Kind::kRefused) {
+        // Its nexthop is gone, so it is too; unless it is over another one by now.
+        questions_.nexthops.insert(erase->nexthop);
+        questions_.routes.emplace(erase->key, std::nullopt);
+        return;
+      }
       take_back_route(erase->key, origin);
       if (kind == Kind::kPassing || kind == Kind::kForbidden) return;
       if (Failure* noted = refuse(fib_.route_failures, erase->key, failure, "route " + to_string(erase->key)))
@@ -125,8 +133,20 @@ class Settler {
       questions_.routes.emplace(key, std::nullopt);
       return taken(fib_.route_failures, key);
     }
-    // Its nexthop may have gone without a word (KERNEL.md K9, K12).
-    if (put.route.route.nexthop.value() != 0) questions_.nexthops.insert(put.route.route.nexthop);
+    refused_routes_.push_back(&failure);
+  }
+
+  // When all steps of the plan are settled: a route whose nexthop failed before it was not refused itself.
+  void route_refused(size_t index, const StepFailure& failure) {
+    const PutKernelRoute& put = std::get<PutKernelRoute>(plan_.steps[index]);
+    const StepOrigin& origin = plan_.origins[index];
+    const RouteKey& key = put.route.route.key;
+    const NexthopId nexthop = put.route.route.nexthop;
+    if (nexthop.value() != 0) {
+      if (fib_.installed.find(nexthop) == nullptr) return;
+      // It may have gone without a word (KERNEL.md K9, K12).
+      questions_.nexthops.insert(nexthop);
+    }
     Failure* noted = refuse(fib_.route_failures, key, failure, "route " + to_string(key));
     if (noted == nullptr) return;
     if (!noted->settled) {
@@ -148,9 +168,26 @@ class Settler {
       return taken(fib_.nexthop_failures, origin.nexthop);
     }
     if (kind == Kind::kLink && put.nexthop.ifindex != 0) settled_.doubtful_links.insert(put.nexthop.ifindex);
-    if (put.nexthop.object.is_group())
-      for (const GroupMember& member : put.nexthop.object.group().members)
-        questions_.nexthops.insert(member.id);
+    if (put.nexthop.object.is_group()) {
+      refused_groups_.push_back(&failure);
+      return;
+    }
+    nexthop_refused(put, origin, kind, failure);
+  }
+
+  // A group whose member failed before it was not refused itself.
+  void group_refused(size_t index, const StepFailure& failure) {
+    const PutKernelNexthop& put = std::get<PutKernelNexthop>(plan_.steps[index]);
+    const std::vector<GroupMember>& members = put.nexthop.object.group().members;
+    for (const GroupMember& member : members)
+      if (fib_.installed.find(member.id) == nullptr) return;
+    for (const GroupMember& member : members) questions_.nexthops.insert(member.id);
+    nexthop_refused(put, plan_.origins[index], Kind::kRefused, failure);
+  }
+
+  void nexthop_refused(const PutKernelNexthop& put, const StepOrigin& origin, Kind kind,
+                       const StepFailure& failure) {
+    const NexthopId id = put.nexthop.object.id;
     Failure* noted =
         refuse(fib_.nexthop_failures, origin.nexthop, failure, "nexthop " + std::to_string(id.value()));
     if (noted == nullptr) return;
@@ -209,7 +246,7 @@ class Settler {
         fib_.route_failures.erase(erase->key);
       } else if (std::holds_alternative<PutKernelNexthop>(plan_.steps[index])) {
         const NexthopId id = plan_.origins[index].nexthop;
-        fib_.nexthop_failures.erase(id);
+        if (fib_.nexthop_failures.erase(id)) work_.unresolved.insert(id);
         if (fib_.watched_nexthops.erase(id)) fib_.nexthop_repairs.note(id, now_ms_);
       }
     }
@@ -220,6 +257,8 @@ class Settler {
   Plan& plan_;
   Questions& questions_;
   uint64_t now_ms_;
+  std::vector<const StepFailure*> refused_groups_;
+  std::vector<const StepFailure*> refused_routes_;
   Settled settled_;
 };
 

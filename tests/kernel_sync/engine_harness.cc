@@ -1,6 +1,9 @@
 #include "tests/kernel_sync/engine_harness.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
 
 #include "kernel_sync/report.h"
 #include "model/row_codec.h"
@@ -69,6 +72,9 @@ EngineHarness::EngineHarness(bool with_devices) {
   stamp.cluster = Hash128{1, 2};
   stamp.history = Hash128{3, 4};
   options.audit_period_ms = 0;
+  static int count = 0;
+  options.mark_path =
+      ::testing::TempDir() + "waypost-mark-" + std::to_string(getpid()) + "-" + std::to_string(++count);
   if (with_devices) {
     kernel.change([](FakeFib& fib) {
       fib.add_link("e0", true, true);
@@ -86,6 +92,7 @@ EngineHarness::EngineHarness(bool with_devices) {
   }
   kernel.after_step = [this](const KernelStep& step, const FakeAnswer& answer) {
     steps_ += words(step) + (answer.ok() ? "" : " -> " + answer.words) + "\n";
+    if (watch_foreign_) check_foreign(step);
     for (const RouteKey& wanted : reachable_)
       if (lost_.empty() && !kernel.fib().find_route(wanted))
         lost_ = to_string(wanted) + " was gone after: " + words(step);
@@ -93,7 +100,86 @@ EngineHarness::EngineHarness(bool with_devices) {
   open();
 }
 
-EngineHarness::~EngineHarness() = default;
+EngineHarness::~EngineHarness() {
+  ::unlink(options.mark_path.c_str());
+}
+
+std::map<RouteKey, uint8_t> EngineHarness::foreign_rows() const {
+  std::map<RouteKey, uint8_t> rows;
+  for (Family family : {Family::kIpv4, Family::kIpv6})
+    kernel.fib().visit_routes(family, std::nullopt, [&](const KernelRoute& found) {
+      if (found.route.protocol == 4) rows[found.route.key] = found.route.protocol;
+    });
+  return rows;
+}
+
+std::string EngineHarness::unfinished() const {
+  const Work& work = const_cast<Engine&>(*engine).work();
+  std::string out = "hold: " + engine->hold() + " problem: " + engine->problem();
+  auto add = [&](const char* name, const IdSet& ids) {
+    for (std::optional<NexthopId> at = ids.first(); at; at = ids.after(*at))
+      out += std::string(" ") + name + " " + std::to_string(at->value());
+  };
+  add("unresolved", work.unresolved);
+  add("nexthop", work.nexthops);
+  add("group", work.groups);
+  add("shrinking", work.shrinking);
+  add("leaving", work.leaving);
+  add("leaving group", work.leaving_groups);
+  add("waiting", work.waiting);
+  add("again", work.again_nexthops);
+  add("kept", work.kept);
+  for (std::optional<NexthopId> at = work.waiting.first(); at; at = work.waiting.after(*at)) {
+    out +=
+        " users " + std::to_string(engine->fib().routes.specs().users(*at, Side::kOurs).total()) + " groups";
+    engine->fib().installed.for_each_group_of(
+        *at, [&](NexthopId other) { out += " " + std::to_string(other.value()); });
+  }
+  for (const RouteKey& route_key : work.up_routes) out += " up " + to_string(route_key);
+  for (const RouteKey& route_key : work.down_routes) out += " down " + to_string(route_key);
+  for (const RouteKey& route_key : work.again) out += " again " + to_string(route_key);
+  engine->fib().route_failures.for_each([&](const RouteKey& route_key, const Failure& failure) {
+    if (!failure.settled)
+      out += " failing " + to_string(route_key) + ": " + engine->fib().words[failure.words];
+    return true;
+  });
+  engine->fib().nexthop_failures.for_each([&](NexthopId nexthop, const Failure& failure) {
+    if (!failure.settled)
+      out += " failing " + std::to_string(nexthop.value()) + ": " + engine->fib().words[failure.words];
+    return true;
+  });
+  return out;
+}
+
+// Other processes act only between rounds: what goes with a step of ours went by it.
+void EngineHarness::check_foreign(const KernelStep& step) {
+  std::map<RouteKey, uint8_t> now = foreign_rows();
+  for (const auto& [route_key, owner] : foreign_before_)
+    if (foreign_damage_.empty() && now.count(route_key) == 0)
+      foreign_damage_ = "the foreign route " + to_string(route_key) + " went with: " + words(step);
+  foreign_before_ = std::move(now);
+}
+
+bool EngineHarness::installable(NexthopId nexthop) const {
+  auto found = nexthops.find(nexthop);
+  if (found == nexthops.end()) return false;
+  if (found->second.is_group()) {
+    const auto& members = found->second.group().members;
+    return std::any_of(members.begin(), members.end(),
+                       [&](const GroupMember& member) { return installable(member.id); });
+  }
+  const Nexthop& body = found->second.nexthop();
+  if (body.blackhole) return true;
+  const KernelLink* link = kernel.fib().find_link(body.device);
+  if (link == nullptr || !link->up || !link->carrier) return false;
+  if (!body.gateway || kernel.fib().is_local(*body.gateway)) return false;
+  // On link here: a gateway in a connected network of the device.
+  return std::any_of(
+      kernel.fib().addresses().begin(), kernel.fib().addresses().end(), [&](const KernelAddress& own) {
+        return own.ifindex == link->ifindex && own.prefix.family() == body.gateway->family &&
+               masked(own.prefix.address, own.prefix.length) == masked(*body.gateway, own.prefix.length);
+      });
+}
 
 void EngineHarness::open() {
   kernel.wait(0);
@@ -160,9 +246,11 @@ void EngineHarness::run() {
   for (int round = 0; round < 10'000; ++round) {
     pump_events();
     ++rounds;
+    if (watch_foreign_) foreign_before_ = foreign_rows();
     if (!engine->round(now_ms)) return;
   }
-  ADD_FAILURE() << "a hot loop: 10000 rounds and still work to do";
+  ADD_FAILURE() << "a hot loop: 10000 rounds and still work to do; " << unfinished() << "\n"
+                << steps_.substr(0, 2'000);
 }
 
 void EngineHarness::commit_and_run() {
@@ -229,6 +317,8 @@ std::string EngineHarness::difference() const {
     const bool wanted = state(nexthop) == RowState::kInstalled || state(nexthop) == RowState::kDegraded;
     const KernelNexthop* found = fib.find_nexthop(nexthop);
     const bool ours = found != nullptr && found->object.protocol == options.protocol;
+    // What another owner's route uses stays, however it is.
+    if (ours && !wanted && !engine->fib().foreign_user(nexthop).empty()) continue;
     if (wanted != ours)
       return "nexthop " + std::to_string(nexthop.value()) + (ours ? " should not be there" : " is missing") +
              ": " + to_string(state(nexthop)) + " " + reason(nexthop);
@@ -239,7 +329,8 @@ std::string EngineHarness::difference() const {
       return "a nexthop is on the wrong device";
   }
   for (const auto& [nexthop, found] : fib.nexthops())
-    if (found.object.protocol == options.protocol && nexthops.count(nexthop) == 0)
+    if (found.object.protocol == options.protocol && nexthops.count(nexthop) == 0 &&
+        reason(nexthop).find("held by foreign") != 0)
       return "nexthop " + std::to_string(nexthop.value()) + " is left over";
   for (const auto& [route_key, value] : routes) {
     const auto found = fib.find_route(route_key);

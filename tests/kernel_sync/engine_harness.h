@@ -78,8 +78,16 @@ class EngineHarness {
   // From now on every step is checked: these keys must be in the kernel after each.
   void keep_reachable(std::vector<RouteKey> keys) { reachable_ = std::move(keys); }
   const std::string& lost() const { return lost_; }
+  // What keeps the engine from being in sync, in words.
+  std::string unfinished() const;
+  // Whether this host could take the desired object now, judged apart from the engine.
+  bool installable(NexthopId nexthop) const;
+  // From now on: no step of ours may change what another owner made. The first that did, or empty.
+  void watch_foreign() { watch_foreign_ = true; }
+  const std::string& foreign_damage() const { return foreign_damage_; }
   // Every executed step in words, since the last call.
   std::string take_steps();
+  const std::string& peek_steps() const { return steps_; }
 
   FakeKernel kernel;
   SyncerOptions options;
@@ -95,6 +103,11 @@ class EngineHarness {
 
   std::vector<RouteKey> reachable_;
   std::string lost_;
+  void check_foreign(const KernelStep& step);
+  std::map<RouteKey, uint8_t> foreign_rows() const;
+  bool watch_foreign_ = false;
+  std::string foreign_damage_;
+  std::map<RouteKey, uint8_t> foreign_before_;
   std::string steps_;
   ChangeSet pending_;
 };

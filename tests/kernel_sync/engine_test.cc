@@ -23,8 +23,8 @@ void fill(EngineHarness& host) {
   host.take_steps();
 }
 
-// A device that is not there: pending, with the reason, and no step at all; the others are not held up. When it appears and its
-// address is there, the rows are installed.
+// A device that is not there: pending, with the reason, and no step at all; the others are not held up. When
+// it appears and its address is there, the rows are installed.
 TEST(Engine, DeviceAppears) {
   EngineHarness host;
   fill(host);
@@ -51,13 +51,15 @@ TEST(Engine, DeviceAppears) {
             "add nexthop 7 via 10.9.0.2 dev 4\nreplace group 11 1 7\nadd route 10.3.0.0/16 nhid 7\n");
 }
 
-// Link down takes nexthops, group members and IPv4 routes without a word (KERNEL.md K12); nothing comes back by itself when it is up
-// again. All of it is right within the settling time, and the group keeps its other path throughout.
+// Link down takes nexthops, group members and IPv4 routes without a word (KERNEL.md K12); nothing comes back
+// by itself when it is up again. All of it is right within the settling time, and the group keeps its other
+// path throughout.
 TEST(Engine, LinkDownAndUp) {
   EngineHarness host;
   fill(host);
   for (const bool carrier_only : {false, true}) {
-    host.kernel.change([&](FakeFib& fib) { carrier_only ? fib.set_carrier("e0", false) : fib.set_up("e0", false); });
+    host.kernel.change(
+        [&](FakeFib& fib) { carrier_only ? fib.set_carrier("e0", false) : fib.set_up("e0", false); });
     host.keep_reachable({key("10.1.0.0/16")});
     host.advance(200);
     EXPECT_EQ(host.difference(), "");
@@ -78,8 +80,8 @@ TEST(Engine, LinkDownAndUp) {
   }
 }
 
-// A rename leaves the kernel's objects alone, and the rows that name the old device pending; deleting and making a device anew gives
-// another index (KERNEL.md K13).
+// A rename leaves the kernel's objects alone, and the rows that name the old device pending; deleting and
+// making a device anew gives another index (KERNEL.md K13).
 TEST(Engine, RenameDeleteRecreate) {
   EngineHarness host;
   fill(host);
@@ -103,7 +105,8 @@ TEST(Engine, RenameDeleteRecreate) {
   EXPECT_EQ(host.state(id(1)), RowState::kInstalled);
 }
 
-// In a fleet every gateway is an address somewhere. There the row is "local here": not installed, no error (SEMANTICS.md B3).
+// In a fleet every gateway is an address somewhere. There the row is "local here": not installed, no error
+// (SEMANTICS.md B3).
 TEST(Engine, GatewayIsThisHost) {
   EngineHarness host;
   fill(host);
@@ -123,7 +126,8 @@ TEST(Engine, GatewayIsThisHost) {
   EXPECT_EQ(host.lost(), "");
 }
 
-// A gateway without a device goes out of the connected route that covers it, and follows it when it moves (SEMANTICS.md A3).
+// A gateway without a device goes out of the connected route that covers it, and follows it when it moves
+// (SEMANTICS.md A3).
 TEST(Engine, ResolveHere) {
   EngineHarness host;
   NexthopObject here = via(0x80000001, "10.8.0.2", "");
@@ -143,7 +147,8 @@ TEST(Engine, ResolveHere) {
   EXPECT_EQ(host.difference(), "");
 }
 
-// With on_pending = "unreachable" the prefix does not fall through to a less specific route while its nexthop is out.
+// With on_pending = "unreachable" the prefix does not fall through to a less specific route while its nexthop
+// is out.
 TEST(Engine, UnreachableWhilePending) {
   EngineHarness host;
   host.options.unreachable_on_pending[kMainTable] = true;
@@ -164,7 +169,8 @@ TEST(Engine, UnreachableWhilePending) {
   EXPECT_EQ(host.in_kernel(key("10.2.0.0/16"))->route.type, RouteType::kUnicast);
 }
 
-// Another owner's route or nexthop in our place is reported with its owner, never overwritten; when it goes, ours comes.
+// Another owner's route or nexthop in our place is reported with its owner, never overwritten; when it goes,
+// ours comes.
 TEST(Engine, Conflicts) {
   EngineHarness host;
   Route theirs = route("10.5.0.0/16", 0);
@@ -233,7 +239,8 @@ TEST(Engine, HeldByForeignRoute) {
   EXPECT_EQ(host.difference(), "");
 }
 
-// An id that becomes a group, or stops being one: through a scratch id, so that its routes never miss a beat (SEMANTICS.md B6).
+// An id that becomes a group, or stops being one: through a scratch id, so that its routes never miss a beat
+// (SEMANTICS.md B6).
 TEST(Engine, KindChanges) {
   EngineHarness host;
   fill(host);
@@ -261,7 +268,8 @@ TEST(Engine, KindChanges) {
   EXPECT_EQ(host.take_steps(), "delete nexthop 5\nadd nexthop 5 via 10.7.1.8 dev 3\n");
 }
 
-// The kernel refuses a blackhole as one of two members, and an IPv4 nexthop under IPv6 routes: what is in the way goes first.
+// The kernel refuses a blackhole as one of two members, and an IPv4 nexthop under IPv6 routes: what is in the
+// way goes first.
 TEST(Engine, ReplacesThatHaveToWait) {
   EngineHarness host;
   fill(host);
@@ -279,8 +287,8 @@ TEST(Engine, ReplacesThatHaveToWait) {
   EXPECT_EQ(host.lost(), "");
 }
 
-// Old owner numbers are ours too: adopted, and moved to the new one without a gap; groups through a scratch id, because a replace
-// leaves a group's owner as it was (KERNEL.md K6, SEMANTICS.md B7).
+// Old owner numbers are ours too: adopted, and moved to the new one without a gap; groups through a scratch
+// id, because a replace leaves a group's owner as it was (KERNEL.md K6, SEMANTICS.md B7).
 TEST(Engine, OwnerNumberChanges) {
   EngineHarness host;
   char directory[] = "/tmp/waypost-owners-XXXXXX";
@@ -298,7 +306,8 @@ TEST(Engine, OwnerNumberChanges) {
   std::filesystem::remove_all(directory);
 }
 
-// The kernel's words reach the row; the retry comes with a back-off, and at once when an address event can have cured it.
+// The kernel's words reach the row; the retry comes with a back-off, and at once when an address event can
+// have cured it.
 TEST(Engine, RefusedRows) {
   EngineHarness host;
   fill(host);
@@ -328,8 +337,8 @@ TEST(Engine, RefusedRows) {
   EXPECT_EQ(host.state(key("10.9.0.0/16")), RowState::kInstalled);
 }
 
-// A replace that the kernel will never take: what is there is not what the store says, so it goes, and traffic with it to the less
-// specific route.
+// A replace that the kernel will never take: what is there is not what the store says, so it goes, and
+// traffic with it to the less specific route.
 TEST(Engine, RefusedReplaceLeavesNothingStale) {
   EngineHarness host;
   fill(host);
@@ -367,7 +376,8 @@ TEST(Engine, DriftIsRepaired) {
   EXPECT_EQ(host.difference(), "");
 }
 
-// Who undoes a repair again and again is not fought: the repairs come further and further apart, and the status tells.
+// Who undoes a repair again and again is not fought: the repairs come further and further apart, and the
+// status tells.
 TEST(Engine, FightsAreDamped) {
   EngineHarness host;
   fill(host);
@@ -383,7 +393,8 @@ TEST(Engine, FightsAreDamped) {
   EXPECT_EQ(host.difference(), "");
 }
 
-// The row behind ours that `append` with our own number makes is found and cleaned (KERNEL.md K11, cases 43-46).
+// The row behind ours that `append` with our own number makes is found and cleaned (KERNEL.md K11, cases
+// 43-46).
 TEST(Engine, TwinsAreCleaned) {
   EngineHarness host;
   host.put(via(4, "2001:db8:71::2", "e1"));
@@ -397,9 +408,9 @@ TEST(Engine, TwinsAreCleaned) {
     EXPECT_EQ(host.engine->audit(host.now_ms, 1).ok(), true);
     host.run();
     size_t rows = 0;
-    host.kernel.fib().visit_routes(twin.route.key.prefix.family(), std::nullopt, [&](const KernelRoute& found) {
-      rows += found.route.key == twin.route.key;
-    });
+    host.kernel.fib().visit_routes(
+        twin.route.key.prefix.family(), std::nullopt,
+        [&](const KernelRoute& found) { rows += found.route.key == twin.route.key; });
     EXPECT_EQ(rows, 1u) << prefix_text;
   }
   EXPECT_EQ(host.difference(), "");

@@ -7,8 +7,8 @@
 namespace waypost::kernel_sync {
 namespace {
 
-// One transaction with nexthops, a group and routes of both families: all in the kernel, in the order in which the kernel takes them,
-// and not one step more.
+// One transaction with nexthops, a group and routes of both families: all in the kernel, in the order in
+// which the kernel takes them, and not one step more.
 TEST(Plan, UpInOrder) {
   EngineHarness host;
   host.put(route("10.1.0.0/16", 10));
@@ -73,7 +73,8 @@ TEST(Plan, OneReplaceUnderManyRoutes) {
   host.put(via(2, "10.7.1.2", "e1"));
   host.put(group(10, {1, 2}));
   for (int index = 0; index < 2'000; ++index)
-    host.put(route("10." + std::to_string(64 + index / 256) + "." + std::to_string(index % 256) + ".0/24", 10));
+    host.put(
+        route("10." + std::to_string(64 + index / 256) + "." + std::to_string(index % 256) + ".0/24", 10));
   host.commit_and_run();
   host.take_steps();
   host.put(via(1, "10.7.0.3", "e0"));
@@ -94,8 +95,8 @@ TEST(Plan, NexthopInNoGroup) {
   EXPECT_EQ(host.take_steps(), "delete nexthop 2\n");
 }
 
-// Most routes of the table share a group that goes: one delete, after a dump has shown that no other owner's route uses it
-// (KERNEL.md K10, SEMANTICS.md B5). Routes that are wanted elsewhere have moved before.
+// Most routes of the table share a group that goes: one delete, after a dump has shown that no other owner's
+// route uses it (KERNEL.md K10, SEMANTICS.md B5). Routes that are wanted elsewhere have moved before.
 TEST(Plan, WithdrawalWithTheGroup) {
   EngineHarness host;
   host.put(via(1, "10.7.0.2", "e0"));
@@ -118,7 +119,8 @@ TEST(Plan, WithdrawalWithTheGroup) {
   EXPECT_EQ(host.lost(), "");
 }
 
-// The same, but a foreign route that no event told of uses the group: the dump finds it, the routes go one by one and the group stays.
+// The same, but a foreign route that no event told of uses the group: the dump finds it, the routes go one by
+// one and the group stays.
 TEST(Plan, WithdrawalHeldByAForeignRoute) {
   EngineHarness host;
   host.put(via(1, "10.7.0.2", "e0"));
@@ -142,8 +144,8 @@ TEST(Plan, WithdrawalHeldByAForeignRoute) {
   EXPECT_EQ(host.reason(id(10)), "held by foreign route 172.16.0.0/12 proto 4");
 }
 
-// At nexthop_compat_mode 1 a replace of a group costs a message per route: with many routes the member's own delete shrinks it
-// (KERNEL.md K19, SEMANTICS.md B8). At mode 0 the group is shrunk first (K8).
+// At nexthop_compat_mode 1 a replace of a group costs a message per route: with many routes the member's own
+// delete shrinks it (KERNEL.md K19, SEMANTICS.md B8). At mode 0 the group is shrunk first (K8).
 TEST(Plan, ShrinkByCost) {
   for (const bool mode_one : {false, true}) {
     EngineHarness host;
@@ -154,7 +156,8 @@ TEST(Plan, ShrinkByCost) {
     host.put(via(2, "10.7.1.2", "e1"));
     host.put(group(10, {1, 2}));
     for (int index = 0; index < 1'000; ++index)
-      host.put(route("10." + std::to_string(64 + index / 256) + "." + std::to_string(index % 256) + ".0/24", 10));
+      host.put(
+          route("10." + std::to_string(64 + index / 256) + "." + std::to_string(index % 256) + ".0/24", 10));
     host.commit_and_run();
     host.take_steps();
     host.put(group(10, {1}));
