@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lab/lab.sh"
 routes_wanted=${1:-all}
 
-take() { if [ "$routes_wanted" = all ]; then cat; else head -n "$routes_wanted"; fi; }
+take() { if [ "$routes_wanted" = all ]; then cat; else sed -n "1,${routes_wanted}p"; fi; }
 
 agree() { # WHAT STORE KERNEL
   printf '%-28s store %9s   kernel %9s\n' "$1" "$2" "$3"
