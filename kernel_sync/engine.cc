@@ -240,6 +240,7 @@ void Engine::ask(uint64_t now_ms) {
       learner.nexthop_gone(*id);
     }
   }
+  learner.drift = {};  // gone without a word: with its link, and that is no drift
   for (size_t count = 0; count < kQuestionsAtOnce && !questions_.routes.empty() && !resync_; ++count) {
     const auto question = questions_.routes.begin();
     const Result<std::optional<KernelRoute>> answer = kernel_.get_route(question->first);

@@ -1,0 +1,263 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <thread>
+
+#include "kernel_sync/netlink/netlink_kernel.h"
+#include "kernel_sync/syncer.h"
+#include "tests/kernel/build.h"
+#include "tests/kernel/world.h"
+#include "tests/store/harness.h"
+
+namespace waypost::kernel_sync {
+namespace {
+
+using store::TestStore;
+
+NexthopId id(uint32_t value) {
+  return NexthopId(value);
+}
+using Clock = std::chrono::steady_clock;
+
+// A store, the syncer's thread and the running kernel, in a namespace of its own with e0 and e1.
+class SyncerKernelTest : public ::testing::Test {
+ protected:
+  SyncerKernelTest() : world_(make_real_world()) {
+    options_.data_directory = store_.directory();
+    options_.mark_path = marks_.path() + "/mark";
+    options_.audit_period_ms = 0;
+  }
+
+  void start() {
+    syncer_ = std::make_unique<Syncer>(options_, *store_, [] { return open_netlink_kernel(); });
+    const Status status = syncer_->start();
+    ASSERT_TRUE(status.ok()) << (status.ok() ? "" : status.error().message);
+  }
+  void stop() { syncer_.reset(); }
+
+  WaitReport wait(Syncer::Rows rows = {}) {
+    syncer_->notify();
+    std::promise<WaitReport> answer;
+    syncer_->wait(store_->stamp().revision, std::move(rows), std::chrono::seconds(30),
+                  [&](WaitReport report) { answer.set_value(std::move(report)); });
+    return answer.get_future().get();
+  }
+
+  // The rows of another look at the kernel, beside the syncer's.
+  std::vector<KernelRoute> routes(uint8_t protocol) {
+    std::vector<KernelRoute> rows;
+    for (Family family : {Family::kIpv4, Family::kIpv6}) {
+      const DumpOutcome outcome = world_->kernel().dump_routes(family, std::nullopt, [&](const KernelRoute& found) {
+        if (found.route.protocol == protocol) rows.push_back(found);
+      });
+      EXPECT_EQ(outcome, DumpOutcome::kComplete);
+    }
+    return rows;
+  }
+  size_t ours() { return routes(options_.protocol).size(); }
+
+  // The lines of `fib diff`; those that only say why a row cannot be here are left out.
+  size_t differences() {
+    std::promise<bool> done;
+    size_t lines = 0;
+    syncer_->diff(
+        [&](const FibDifference& line) {
+          const bool explained = line.row.state == RowState::kDegraded ||
+                                 (line.kind == FibDifference::Kind::kMissing && line.row.state != RowState::kInstalled);
+          if (!explained) {
+            ++lines;
+            ADD_FAILURE() << "wanted: " << line.wanted << " found: " << line.found;
+          }
+          return lines < 5;
+        },
+        [&](Status status) { done.set_value(status.ok()); });
+    EXPECT_TRUE(done.get_future().get());
+    return lines;
+  }
+
+  // Milliseconds until it is so; a failure after ten seconds.
+  int64_t until(const std::function<bool()>& so) {
+    const auto begin = Clock::now();
+    while (!so()) {
+      if (Clock::now() - begin > std::chrono::seconds(10)) {
+        ADD_FAILURE() << "not so after ten seconds";
+        break;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin).count();
+  }
+
+  static std::string nth(uint32_t index) {
+    return "10." + std::to_string(16 + index / 256) + "." + std::to_string(index % 256) + ".0/24";
+  }
+
+  // Nexthops 1 (e0), 2 (e1), 3 (IPv6), group 10 of 1 and 2, `count` routes over the group, a few over each nexthop.
+  void fill(uint32_t count) {
+    store_.run({store::put(1, store::via("10.7.0.2", "e0")), store::put(2, store::via("10.7.1.2", "e1")),
+                store::put(3, store::via("2001:db8:70::2", "e0")), store::put_group(10, {1, 2}),
+                store::put_route("172.16.1.0/24", 1), store::put_route("172.16.2.0/24", 2),
+                store::put_route("2001:db8:1::/48", 3)});
+    for (uint32_t begin = 0; begin < count; begin += 1'000) {
+      std::vector<Command> commands;
+      for (uint32_t index = begin; index < std::min(begin + 1'000, count); ++index)
+        commands.push_back(store::put_route(nth(index), 10));
+      store_.run(std::move(commands));
+    }
+  }
+
+  static void ip(const std::string& arguments) { ASSERT_EQ(std::system(("ip " + arguments).c_str()), 0) << arguments; }
+
+  std::unique_ptr<World> world_;
+  TestStore store_;
+  store::TemporaryDirectory marks_;
+  SyncerOptions options_;
+  std::unique_ptr<Syncer> syncer_;
+};
+
+// Ten thousand routes from the store into the kernel; a restart over them changes not one object: nobody hears of anything.
+TEST_F(SyncerKernelTest, ImportAndRestartWithoutTouching) {
+  start();
+  fill(10'000);
+  ASSERT_TRUE(wait().reached);
+  EXPECT_EQ(ours(), 10'003u);
+  EXPECT_EQ(differences(), 0u);
+  EXPECT_TRUE(syncer_->status().in_sync);
+  world_->events();
+  stop();
+  start();
+  ASSERT_TRUE(wait().reached);
+  EXPECT_EQ(world_->events().size(), 0u);
+  EXPECT_EQ(differences(), 0u);
+}
+
+// Link down: the routes over it go, the group's stay; up again: all back within a second of the link (SEMANTICS.md B10).
+TEST_F(SyncerKernelTest, LinkDownAndUp) {
+  start();
+  fill(1'000);
+  ASSERT_TRUE(wait().reached);
+  world_->set_up("e0", false);
+  until([&] { return syncer_->status().nexthops.pending == 2; });
+  WaitReport report = wait({.nexthops = {id(1), id(10)}, .routes = {}});
+  ASSERT_EQ(report.not_installed_count, 1u);
+  EXPECT_EQ(report.not_installed[0].reason, "device e0 is down");
+  EXPECT_EQ(ours(), 1'001u);
+  EXPECT_EQ(differences(), 0u);
+  world_->set_up("e0", true);
+  world_->add_address("e0", "2001:db8:70::1/64");
+  const int64_t took = until([&] { return ours() == 1'003; });
+  EXPECT_LT(took, 1'000);
+  RecordProperty("back_after_ms", static_cast<int>(took));
+  ASSERT_TRUE(wait().reached);
+  EXPECT_EQ(differences(), 0u);
+}
+
+// A rename in the middle of an import, back again, then the device deleted and made anew: in the end everything is where it belongs.
+TEST_F(SyncerKernelTest, RenameDeleteRecreate) {
+  start();
+  fill(3'000);
+  syncer_->notify();
+  world_->rename_link("e0", "east");
+  ASSERT_TRUE(wait().reached);
+  EXPECT_EQ(wait({.nexthops = {id(1)}, .routes = {}}).not_installed_count, 1u);
+  world_->rename_link("east", "e0");
+  until([&] { return syncer_->status().nexthops.installed == 4 && ours() == 3'003; });
+  world_->remove_link("e0");
+  until([&] { return ours() == 3'001; });
+  world_->add_link("e0");
+  world_->add_address("e0", "10.7.0.1/24");
+  world_->add_address("e0", "2001:db8:70::1/64");
+  const int64_t took = until([&] { return ours() == 3'003; });
+  EXPECT_LT(took, 1'000);
+  ASSERT_TRUE(wait().reached);
+  EXPECT_EQ(differences(), 0u);
+}
+
+// Routes and nexthops of others stay as they are, also one that uses our nexthop and one in our place.
+TEST_F(SyncerKernelTest, ForeignObjectsStay) {
+  ip("route add 192.0.2.0/24 via 10.7.0.9 proto bird");
+  ip("route add blackhole 172.16.1.0/24 proto static");
+  ip("nexthop add id 77 via 10.7.1.9 dev e1 proto bird");
+  start();
+  fill(100);
+  store_.run({store::put(77, store::via("10.7.0.3", "e0"))});
+  WaitReport report = wait({.nexthops = {id(77)}, .routes = {key("172.16.1.0/24")}});
+  ASSERT_EQ(report.not_installed_count, 2u);
+  EXPECT_EQ(report.not_installed[0].reason, "nexthop id in conflict: taken by proto 12");
+  EXPECT_EQ(report.not_installed[1].reason, "route of proto 4 in the way");
+  ip("route add 198.51.100.0/24 nhid 2 proto static");
+  until([&] { return syncer_->status().foreign_routes >= 3; });
+  store_.run({store::drop(10, true), store::drop(2, true), store::drop(77)});
+  ASSERT_TRUE(wait().reached);
+  EXPECT_EQ(routes(4).size(), 2u);
+  EXPECT_EQ(routes(12).size(), 1u);
+  report = wait({.nexthops = {id(2)}, .routes = {}});
+  ASSERT_EQ(report.not_installed_count, 1u);
+  EXPECT_EQ(report.not_installed[0].reason, "held by foreign route 198.51.100.0/24 proto 4");
+  ip("route del 198.51.100.0/24");
+  until([&] { return syncer_->status().kernel_nexthops == 2; });
+}
+
+// Someone flushes the table, deletes the nexthop under it, replaces it: back within a second, and counted.
+TEST_F(SyncerKernelTest, TamperingIsRepaired) {
+  start();
+  fill(1'000);
+  ASSERT_TRUE(wait().reached);
+  auto back = [&] { return ours() == 1'003; };
+  ip("route flush table main 172.16.1.0/24");
+  EXPECT_LT(until(back), 1'000);
+  ip("nexthop flush proto 87");
+  EXPECT_LT(until(back), 1'000);
+  ip("nexthop del id 10");
+  EXPECT_LT(until(back), 1'000);
+  ip("nexthop replace id 1 via 10.7.0.77 dev e0 proto 87");
+  until([&] {
+    const auto found = world_->kernel().get_nexthop(id(1));
+    return found.ok() && *found && (*found)->object.nexthop().gateway == address("10.7.0.2");
+  });
+  ASSERT_TRUE(wait().reached);
+  EXPECT_EQ(differences(), 0u);
+  until([&] { return syncer_->status().repaired_nexthops >= 5; });
+}
+
+// An id changes its kind under a thousand routes, and none of them is ever missing (SEMANTICS.md B6).
+TEST_F(SyncerKernelTest, KindChangesUnderRoutes) {
+  start();
+  fill(1'000);
+  ASSERT_TRUE(wait().reached);
+  std::atomic<bool> stop_looking = false;
+  std::atomic<uint64_t> looks = 0, missing = 0;
+  std::thread watcher([&] {
+    const Result<std::unique_ptr<Kernel>> kernel = open_netlink_kernel({.watch = false});
+    for (uint32_t index = 0; !stop_looking; index = (index + 7) % 1'000) {
+      const auto found = (*kernel)->get_route(key(nth(index)));
+      ++looks;
+      if (!found.ok() || !*found) ++missing;
+    }
+  });
+  stop();
+  // While the syncer is away, the group goes and a nexthop takes its id: it sees one jump.
+  std::vector<Command> commands = {store::put_group(11, {1, 2})};
+  for (uint32_t index = 0; index < 1'000; ++index)
+    commands.push_back(store::put_route(nth(index), 11, Verb::kReplace));
+  commands.push_back(store::drop(10));
+  commands.push_back(store::put(10, store::via("10.7.1.9", "e1")));
+  for (uint32_t index = 0; index < 1'000; ++index)
+    commands.push_back(store::put_route(nth(index), 10, Verb::kReplace));
+  commands.push_back(store::drop(11));
+  store_.run(std::move(commands));
+  start();
+  ASSERT_TRUE(wait().reached);
+  stop_looking = true;
+  watcher.join();
+  EXPECT_EQ(missing, 0u) << "of " << looks;
+  EXPECT_GT(looks, 100u);
+  EXPECT_EQ(ours(), 1'003u);
+  EXPECT_EQ(differences(), 0u);
+}
+
+}  // namespace
+}  // namespace waypost::kernel_sync
