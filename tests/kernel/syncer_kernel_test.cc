@@ -50,9 +50,10 @@ class SyncerKernelTest : public ::testing::Test {
   std::vector<KernelRoute> routes(uint8_t protocol) {
     std::vector<KernelRoute> rows;
     for (Family family : {Family::kIpv4, Family::kIpv6}) {
-      const DumpOutcome outcome = world_->kernel().dump_routes(family, std::nullopt, [&](const KernelRoute& found) {
-        if (found.route.protocol == protocol) rows.push_back(found);
-      });
+      const DumpOutcome outcome =
+          world_->kernel().dump_routes(family, std::nullopt, [&](const KernelRoute& found) {
+            if (found.route.protocol == protocol) rows.push_back(found);
+          });
       EXPECT_EQ(outcome, DumpOutcome::kComplete);
     }
     return rows;
@@ -65,8 +66,9 @@ class SyncerKernelTest : public ::testing::Test {
     size_t lines = 0;
     syncer_->diff(
         [&](const FibDifference& line) {
-          const bool explained = line.row.state == RowState::kDegraded ||
-                                 (line.kind == FibDifference::Kind::kMissing && line.row.state != RowState::kInstalled);
+          const bool explained =
+              line.row.state == RowState::kDegraded ||
+              (line.kind == FibDifference::Kind::kMissing && line.row.state != RowState::kInstalled);
           if (!explained) {
             ++lines;
             ADD_FAILURE() << "wanted: " << line.wanted << " found: " << line.found;
@@ -95,7 +97,8 @@ class SyncerKernelTest : public ::testing::Test {
     return "10." + std::to_string(16 + index / 256) + "." + std::to_string(index % 256) + ".0/24";
   }
 
-  // Nexthops 1 (e0), 2 (e1), 3 (IPv6), group 10 of 1 and 2, `count` routes over the group, a few over each nexthop.
+  // Nexthops 1 (e0), 2 (e1), 3 (IPv6), group 10 of 1 and 2, `count` routes over the group, a few over each
+  // nexthop.
   void fill(uint32_t count) {
     store_.run({store::put(1, store::via("10.7.0.2", "e0")), store::put(2, store::via("10.7.1.2", "e1")),
                 store::put(3, store::via("2001:db8:70::2", "e0")), store::put_group(10, {1, 2}),
@@ -109,7 +112,9 @@ class SyncerKernelTest : public ::testing::Test {
     }
   }
 
-  static void ip(const std::string& arguments) { ASSERT_EQ(std::system(("ip " + arguments).c_str()), 0) << arguments; }
+  static void ip(const std::string& arguments) {
+    ASSERT_EQ(std::system(("ip " + arguments).c_str()), 0) << arguments;
+  }
 
   std::unique_ptr<World> world_;
   TestStore store_;
@@ -118,7 +123,8 @@ class SyncerKernelTest : public ::testing::Test {
   std::unique_ptr<Syncer> syncer_;
 };
 
-// Ten thousand routes from the store into the kernel; a restart over them changes not one object: nobody hears of anything.
+// Ten thousand routes from the store into the kernel; a restart over them changes not one object: nobody
+// hears of anything.
 TEST_F(SyncerKernelTest, ImportAndRestartWithoutTouching) {
   start();
   fill(10'000);
@@ -134,7 +140,8 @@ TEST_F(SyncerKernelTest, ImportAndRestartWithoutTouching) {
   EXPECT_EQ(differences(), 0u);
 }
 
-// Link down: the routes over it go, the group's stay; up again: all back within a second of the link (SEMANTICS.md B10).
+// Link down: the routes over it go, the group's stay; up again: all back within a second of the link
+// (SEMANTICS.md B10).
 TEST_F(SyncerKernelTest, LinkDownAndUp) {
   start();
   fill(1'000);
@@ -155,7 +162,8 @@ TEST_F(SyncerKernelTest, LinkDownAndUp) {
   EXPECT_EQ(differences(), 0u);
 }
 
-// A rename in the middle of an import, back again, then the device deleted and made anew: in the end everything is where it belongs.
+// A rename in the middle of an import, back again, then the device deleted and made anew: in the end
+// everything is where it belongs.
 TEST_F(SyncerKernelTest, RenameDeleteRecreate) {
   start();
   fill(3'000);
