@@ -35,8 +35,8 @@ class Repairs {
     auto entry = entries_.find(key);
     if (entry == entries_.end() || entry->second.count < kFree || now_ms - entry->second.last_ms > kQuietMs)
       return 0;
-    const uint32_t doublings = std::min(entry->second.count - kFree, 9u);
-    return std::min<uint64_t>(uint64_t{1'000} << doublings, 300'000);
+    const uint32_t doublings = std::min(entry->second.count - kFree, 12u);
+    return std::min<uint64_t>(uint64_t{100} << doublings, 300'000);
   }
   // visit(key, entry) for what is being fought over.
   template <typename Visit>

@@ -388,7 +388,7 @@ TEST(Engine, FightsAreDamped) {
   const std::string steps = host.take_steps();
   const auto repairs = std::count(steps.begin(), steps.end(), '\n');
   EXPECT_GE(repairs, 4);
-  EXPECT_LE(repairs, 10);
+  EXPECT_LE(repairs, 16);
   host.advance(400'000);
   EXPECT_EQ(host.difference(), "");
 }
