@@ -94,7 +94,7 @@ function(waypost_test name)
     WAYPOST_SOURCE_DIR="${CMAKE_SOURCE_DIR}" WAYPOST_BINARY_DIR="${CMAKE_BINARY_DIR}")
   add_test(NAME ${name} COMMAND ${name})
   # Unit tests run under ASan+UBSan too; what needs the kernel or a cluster runs in the release build alone.
-  if(NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/(kernel|cluster|bench)")
+  if(NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/(kernel|cluster|bench)$")
     set_property(TEST ${name} APPEND PROPERTY LABELS asan)
     add_dependencies(asan_tests ${name})
   endif()
