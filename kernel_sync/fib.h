@@ -46,7 +46,7 @@ struct Fib {
   // Raised whenever a nexthop became realized or ceased to be: the targets of specs are remembered by it.
   uint64_t epoch = 1;
 
-  bool is_ours(uint8_t owner) const { return owners.test(owner); }
+  bool is_ours(uint8_t owner) const { return owners.test(owner) || mutant("foreign_is_ours"); }
   RowState state(const NexthopTable::Row& row) const { return static_cast<RowState>(row.state); }
 
   // What the kernel should hold at this id. Precondition: a single nexthop, or a group with `members`.

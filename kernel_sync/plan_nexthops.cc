@@ -82,6 +82,7 @@ void Planner::touch_groups_of(NexthopId id) {
 void Planner::leaves(NexthopId id) {
   const NexthopTable::Row* row = fib_.installed.find(id);
   if (row == nullptr || !row->ours || row->held) return;
+  if (mutant("group_deleted_first") && row->group) return delete_nexthop(id, id);
   work_.leave(id, row->group, fib_.routes.specs().users(id, Side::kOurs).total() != 0);
 }
 

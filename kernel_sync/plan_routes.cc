@@ -98,7 +98,6 @@ void Planner::delete_route(const RouteKey& key, SpecId before) {
   // As narrow as the kernel lets it be: what is not as we made it is not ours to delete.
   const RouteSpec& spec = fib_.routes.specs()[before];
   DeleteKernelRoute step = narrow_delete(key, spec);
-  if (mutant("delete_any_protocol")) step.protocol.reset();
   plan_.steps.emplace_back(std::move(step));
   plan_.origins.push_back({.before = before});
   fib_.routes.erase(Side::kOurs, key);

@@ -1,5 +1,5 @@
-// Who keeps undoing what we do is not fought: after three repairs of one object in a row the next one waits 1
-// s, then 2 s, ... five minutes. Ten quiet minutes, and it is forgotten.
+// Who keeps undoing what we do is not fought: after three repairs of one object in a row the next one waits
+// 100 ms, then 200 ms, ... five minutes. Ten quiet minutes, and it is forgotten.
 #pragma once
 
 #include <algorithm>
