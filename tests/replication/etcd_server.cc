@@ -92,6 +92,9 @@ bool EtcdServer::serves() const {
 
 void EtcdServer::pause() {
   ::kill(pid_, SIGSTOP);
+  // On a busy machine its threads run on for a while: it is paused when the kernel says so.
+  int status = 0;
+  ::waitpid(pid_, &status, WUNTRACED);
 }
 void EtcdServer::resume() {
   ::kill(pid_, SIGCONT);
