@@ -78,6 +78,14 @@ void Engine::begin(const store::StateStamp& stamp) {
   sweep_decided_ = false;
   stamp_ = stamp;
   loaded_ = true;
+  bool fresh = fib_.routes.count(Side::kOurs) == 0;
+  fib_.installed.walk(NexthopId(0), [&](NexthopId, const NexthopTable::Row& row) {
+    fresh = fresh && !row.ours;
+    return fresh;
+  });
+  // Nothing of ours is there yet, so that whatever will be is this store's: marked before the first step, or
+  // a crash in the middle of the first import would leave objects that nobody can prove.
+  if (fresh && problem_.empty()) set_mark();
 }
 
 Status Engine::apply(std::span<const ChangeSet> changes, const store::StateStamp& stamp) {
@@ -108,7 +116,7 @@ uint64_t Engine::held_objects() const {
 uint64_t Engine::deadline_ms() const {
   uint64_t at = std::min(settle_at_ms_, next_audit_ms_);
   at = std::min({at, fib_.route_failures.next_due_ms(), fib_.nexthop_failures.next_due_ms()});
-  if (resync_ || !problem_.empty()) at = std::min(at, pause_until_ms_);
+  if (pause_until_ms_ != 0) at = std::min(at, pause_until_ms_);
   if (downs_since_ms_ != 0) at = std::min(at, downs_since_ms_ + kDownsWaitMs);
   if (marked_ && loaded_ && marked_->revision != stamp_.revision)
     at = std::min(at, marked_ms_ + kMarkEveryMs);
@@ -130,6 +138,7 @@ bool Engine::round(uint64_t now_ms) {
   if (overrun_ && !drained_) return true;
   if (overrun_) forget_host();
   if (now_ms < pause_until_ms_) return false;
+  pause_until_ms_ = 0;
   if (resync_ || !problem_.empty()) recover(now_ms);
   if (!problem_.empty()) return false;
   if (now_ms >= settle_at_ms_) settle_host(now_ms);

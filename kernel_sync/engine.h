@@ -97,6 +97,7 @@ class Engine {
  private:
   void link_event(const LinkEvent& event, uint64_t now_ms);
   void forget_host();
+  void set_mark();
   void settle_host(uint64_t now_ms);
   void check_suspects(uint64_t now_ms);
   void resolve_again();

@@ -247,10 +247,14 @@ void Engine::leave_mark(uint64_t now_ms, bool at_once) {
   const Mark mark{stamp_.cluster, stamp_.history, stamp_.revision};
   if (!in_sync() || marked_ == mark || (!at_once && marked_ms_ != 0 && now_ms < marked_ms_ + kMarkEveryMs))
     return;
-  if (Status status = write_mark(options_.mark_path, mark); !status.ok())
-    spdlog::warn("no mark of this sync: {}", status.error().message);
-  marked_ = mark;
+  set_mark();
   marked_ms_ = now_ms;
+}
+
+void Engine::set_mark() {
+  marked_ = Mark{stamp_.cluster, stamp_.history, stamp_.revision};
+  if (Status status = write_mark(options_.mark_path, *marked_); !status.ok())
+    spdlog::warn("no mark of this sync: {}", status.error().message);
 }
 
 }  // namespace waypost::kernel_sync
