@@ -80,6 +80,22 @@ TEST(Engine, LinkDownAndUp) {
   }
 }
 
+// Down and up again before anybody looked: the link is as it was, and all that was on it is gone without a
+// word (KERNEL.md K12).
+TEST(Engine, LinkFlapsUnseen) {
+  EngineHarness host;
+  fill(host);
+  host.kernel.change([](FakeFib& fib) {
+    fib.set_up("e0", false);
+    fib.set_up("e0", true);
+    fib.add_address("e0", Prefix{address("2001:db8:70::1"), 64});
+  });
+  ASSERT_FALSE(host.in_kernel(key("10.2.0.0/16")));
+  host.advance(200);
+  EXPECT_EQ(host.difference(), "");
+  EXPECT_EQ(host.state(key("10.2.0.0/16")), RowState::kInstalled);
+}
+
 // A rename leaves the kernel's objects alone, and the rows that name the old device pending; deleting and
 // making a device anew gives another index (KERNEL.md K13).
 TEST(Engine, RenameDeleteRecreate) {
@@ -420,7 +436,9 @@ TEST(Engine, TwinsAreCleaned) {
 TEST(Engine, OverrunIsAnsweredByALook) {
   EngineHarness host;
   fill(host);
-  host.kernel.faults.event_limit = 2;
+  host.kernel.faults.event_limit = 0;
+  host.foreign_delete(key("10.1.0.0/16"));
+  host.foreign_delete(id(3));
   host.kernel.change([](FakeFib& fib) {
     fib.set_up("e0", false);
     fib.set_up("e0", true);
