@@ -104,7 +104,7 @@ void Replica::Impl::start_flight(std::vector<ProposalQueue::Item> items) {
   entry.time_us = clock.wall_us();
   entry.proposals.reserve(items.size());
   for (ProposalQueue::Item& item : items) entry.proposals.push_back(std::move(item.payload));
-  flight.emplace();
+  flight.emplace(Flight{});
   flight->position = entry.position;
   flight->time_us = entry.time_us;
   flight->bytes = encode_entry(entry);
