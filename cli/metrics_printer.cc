@@ -13,7 +13,6 @@ constexpr uint8_t kHopLimit = 10;
 constexpr uint8_t kFeatures = 12;
 constexpr uint8_t kMinimumTimeout = 13;
 constexpr uint8_t kCongestionControl = 16;
-constexpr uint32_t kFeatureEcn = 1;
 
 constexpr std::array<std::string_view, 18> kNames = {
     "",         "",        "mtu",      "window",     "rtt",      "rttvar",

@@ -42,22 +42,6 @@ Shape shape_of(const Route& route, const NexthopCache& nexthops) {
   return shape;
 }
 
-std::string_view type_word(RouteType type) {
-  switch (type) {
-    case RouteType::kUnicast:
-      return "unicast";
-    case RouteType::kBlackhole:
-      return "blackhole";
-    case RouteType::kUnreachable:
-      return "unreachable";
-    case RouteType::kProhibit:
-      return "prohibit";
-    case RouteType::kThrow:
-      return "throw";
-  }
-  return "none";
-}
-
 void print_destination(RowWriter& row, const Prefix& prefix) {
   char text[56];
   char* end = text;
@@ -148,7 +132,7 @@ void print_route(RowWriter& row, const Route& route, const NexthopCache& nexthop
 
   row.open_object();
   if (deleted) row.truth("deleted", "Deleted ");
-  if (type != RouteType::kUnicast || row.options().details) row.string("type", "", type_word(type));
+  if (type != RouteType::kUnicast || row.options().details) row.string("type", "", to_string(type));
   print_destination(row, route.key.prefix);
   if (by_id) row.number("nhid", "nhid", route.nexthop.value());
   if (shape.single != nullptr) print_encap(row, shape.single->encap);

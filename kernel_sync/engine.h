@@ -103,6 +103,8 @@ class Engine {
   void resolve_again();
   void ask(uint64_t now_ms);
   void confirm_cascades(uint64_t now_ms);
+  // Routes of ours in the kernel that the store does not have, without those already on their way out.
+  void each_extra_route(const std::function<void(const RouteKey&)>& visit);
   void decide_sweep();
   void hold_extras(const std::string& why);
   void retry_due(uint64_t now_ms);

@@ -163,8 +163,7 @@ void Engine::schedule_audit(uint64_t now_ms, uint64_t took_ms) {
   next_audit_ms_ = now_ms + static_cast<uint64_t>(std::max(period, least));
 }
 
-void Engine::decide_sweep() {
-  uint64_t extra = 0;
+void Engine::each_extra_route(const std::function<void(const RouteKey&)>& visit) {
   std::vector<RouteTables::Difference> rows;
   for (const TableKey& table : fib_.routes.tables()) {
     std::optional<Prefix> after;
@@ -172,9 +171,14 @@ void Engine::decide_sweep() {
       rows.clear();
       more = fib_.routes.diff(Side::kDesired, Side::kOurs, table, &after, 4'096, &rows);
       for (const RouteTables::Difference& row : rows)
-        if (row.left == kNoSpec && work_.down_routes.count(row.key) == 0) ++extra;
+        if (row.left == kNoSpec && work_.down_routes.count(row.key) == 0) visit(row.key);
     }
   }
+}
+
+void Engine::decide_sweep() {
+  uint64_t extra = 0;
+  each_extra_route([&](const RouteKey&) { ++extra; });
   uint64_t ours = fib_.routes.count(Side::kOurs);
   fib_.installed.walk(NexthopId(0), [&](NexthopId id, const NexthopTable::Row& row) {
     ours += row.ours;
@@ -197,16 +201,7 @@ void Engine::decide_sweep() {
 void Engine::hold_extras(const std::string& why) {
   spdlog::error("sweeping is held: {}", why);
   hold_ = why;
-  std::vector<RouteTables::Difference> rows;
-  for (const TableKey& table : fib_.routes.tables()) {
-    std::optional<Prefix> after;
-    for (bool more = true; more;) {
-      rows.clear();
-      more = fib_.routes.diff(Side::kDesired, Side::kOurs, table, &after, 4'096, &rows);
-      for (const RouteTables::Difference& row : rows)
-        if (row.left == kNoSpec && work_.down_routes.count(row.key) == 0) fib_.routes.hold(row.key);
-    }
-  }
+  each_extra_route([&](const RouteKey& key) { fib_.routes.hold(key); });
   fib_.installed.walk(NexthopId(0), [&](NexthopId id, NexthopTable::Row& row) {
     if (!row.ours || is_scratch(id) || fib_.desired.find(id) != nullptr) return true;
     row.held = 1;

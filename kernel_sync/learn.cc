@@ -18,15 +18,7 @@ bool is_connected(const RouteKey& key, const RouteSpec& spec) {
 
 bool Learner::concerns_us(const KernelRoute& route) {
   if (route.route.key.table == kLocalTable) return false;
-  switch (route.route.type) {
-    case RouteType::kUnicast:
-    case RouteType::kBlackhole:
-    case RouteType::kUnreachable:
-    case RouteType::kProhibit:
-    case RouteType::kThrow:
-      return true;
-  }
-  return false;
+  return is_known(route.route.type);
 }
 
 SpecId Learner::spec_of(const KernelRoute& route) {

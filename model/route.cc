@@ -12,31 +12,13 @@ constexpr uint8_t kPreferenceLow = 3;
 
 // RTAX_* of linux/rtnetlink.h.
 constexpr uint8_t kRtaxLock = 1;
-constexpr uint8_t kRtaxMtu = 2;
-constexpr uint8_t kRtaxAdvmss = 8;
 constexpr uint8_t kRtaxHoplimit = 10;
 constexpr uint8_t kRtaxFeatures = 12;
 constexpr uint8_t kRtaxCongestionControl = 16;
 constexpr uint8_t kRtaxLast = 17;
-constexpr uint32_t kFeatureEcn = 1;
-constexpr uint32_t kLargestMtu = 65'535 - 15;
-constexpr uint32_t kLargestAdvmss = 65'535 - 40;
-constexpr size_t kLongestCongestionControl = 15;
 
 Error invalid(std::string words, std::string hint = {}) {
   return {.code = ErrorCode::kInvalidArgument, .message = std::move(words), .hint = std::move(hint)};
-}
-
-bool is_known(RouteType type) {
-  switch (type) {
-    case RouteType::kUnicast:
-    case RouteType::kBlackhole:
-    case RouteType::kUnreachable:
-    case RouteType::kProhibit:
-    case RouteType::kThrow:
-      return true;
-  }
-  return false;
 }
 
 Status validate_key(const RouteKey& key) {
@@ -103,6 +85,34 @@ std::string hex_byte(uint8_t byte) {
 }
 
 }  // namespace
+
+bool is_known(RouteType type) {
+  switch (type) {
+    case RouteType::kUnicast:
+    case RouteType::kBlackhole:
+    case RouteType::kUnreachable:
+    case RouteType::kProhibit:
+    case RouteType::kThrow:
+      return true;
+  }
+  return false;
+}
+
+std::string_view to_string(RouteType type) {
+  switch (type) {
+    case RouteType::kUnicast:
+      return "unicast";
+    case RouteType::kBlackhole:
+      return "blackhole";
+    case RouteType::kUnreachable:
+      return "unreachable";
+    case RouteType::kProhibit:
+      return "prohibit";
+    case RouteType::kThrow:
+      return "throw";
+  }
+  return "unknown";
+}
 
 Status validate(const Route& route) {
   if (Status status = validate_key(route.key); !status.ok()) return status;

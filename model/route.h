@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,11 @@ namespace waypost {
 // The values are the kernel's RTN_*.
 enum class RouteType : uint8_t { kUnicast = 1, kBlackhole = 6, kUnreachable = 7, kProhibit = 8, kThrow = 9 };
 
+// False for a byte that is none of the types above (RTN_LOCAL, RTN_MULTICAST, ...).
+bool is_known(RouteType type);
+// iproute2's word: "unicast", "blackhole", ...
+std::string_view to_string(RouteType type);
+
 // What names a route (KERNEL.md K2); ordered as the store orders it.
 struct RouteKey {
   TableId table = kMainTable;
@@ -25,6 +31,14 @@ struct RouteKey {
 
   auto operator<=>(const RouteKey&) const = default;
 };
+
+// RTAX_* numbers with bounds of their own, and the largest values the kernel keeps of them.
+constexpr uint8_t kRtaxMtu = 2;
+constexpr uint8_t kRtaxAdvmss = 8;
+constexpr uint32_t kLargestMtu = 65'535 - 15;
+constexpr uint32_t kLargestAdvmss = 65'535 - 40;
+constexpr uint32_t kFeatureEcn = 1;
+constexpr size_t kLongestCongestionControl = 15;
 
 // RTAX_* number and value, in ascending order of the number; congestion control is text.
 struct RouteMetrics {

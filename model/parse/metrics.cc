@@ -10,14 +10,7 @@ namespace waypost {
 namespace parse {
 namespace {
 
-// RTAX_* whose value the kernel cuts: stored cut, so that what it holds equals what is stored.
-constexpr uint8_t kRtaxMtu = 2;
-constexpr uint8_t kRtaxAdvmss = 8;
 constexpr uint8_t kRtaxRtoMin = 13;
-constexpr uint64_t kLargestMtu = 65'535 - 15;
-constexpr uint64_t kLargestAdvmss = 65'535 - 40;
-constexpr size_t kLongestName = 15;
-constexpr uint64_t kFeatureEcn = 1;
 
 bool is_one_of(std::string_view text, std::initializer_list<std::string_view> candidates) {
   return std::any_of(candidates.begin(), candidates.end(), [&](std::string_view candidate) {
@@ -63,7 +56,7 @@ bool read_time(Cursor& cursor, const Word& keyword, uint64_t scale, uint64_t* ou
 bool read_name(Cursor& cursor, const Word& keyword, std::string* out) {
   const Word* word = cursor.value(keyword);
   if (word == nullptr) return false;
-  if (word->text.empty() || word->text.size() > kLongestName)
+  if (word->text.empty() || word->text.size() > kLongestCongestionControl)
     return cursor.fail(*word, quoted(word->text) + " is not the name of a congestion control",
                        "1 to 15 characters");
   *out = word->text;
@@ -120,8 +113,9 @@ bool read_metric(Cursor& cursor, const Word& keyword, MetricWord metric, RouteMe
   if (metric.form == MetricForm::kName) return read_name(cursor, keyword, &out->congestion_control);
   uint64_t value = 0;
   if (!read_value(cursor, keyword, metric.form, &value)) return false;
-  if (metric.number == kRtaxMtu) value = std::min(value, kLargestMtu);
-  if (metric.number == kRtaxAdvmss) value = std::min(value, kLargestAdvmss);
+  // The kernel cuts these: stored cut, so that what it holds equals what is stored.
+  if (metric.number == kRtaxMtu) value = std::min<uint64_t>(value, kLargestMtu);
+  if (metric.number == kRtaxAdvmss) value = std::min<uint64_t>(value, kLargestAdvmss);
   set_value(out, metric.number, static_cast<uint32_t>(value));
   return true;
 }

@@ -138,22 +138,6 @@ void add_nexthop(Words& words, const NexthopObject& object, const NameTables& na
   if (single != nullptr ? single->fdb : object.group().fdb) words.add("fdb");
 }
 
-std::string_view type_word(RouteType type) {
-  switch (type) {
-    case RouteType::kUnicast:
-      return "unicast";
-    case RouteType::kBlackhole:
-      return "blackhole";
-    case RouteType::kUnreachable:
-      return "unreachable";
-    case RouteType::kProhibit:
-      return "prohibit";
-    case RouteType::kThrow:
-      return "throw";
-  }
-  return "unknown";
-}
-
 // "default" has the family of the first gateway behind it, else IPv4: a command writes the prefix where that
 // is not meant.
 std::string prefix_word(const Prefix& prefix, std::span<const InlinePath> paths, Form form) {
@@ -210,7 +194,7 @@ void add_route(Words& words, const Route& route, std::span<const InlinePath> pat
   const Family family = route.key.prefix.family();
   const bool ipv4 = family == Family::kIpv4;
   const InlinePath* only = paths.size() == 1 && paths[0].weight == 1 ? &paths[0] : nullptr;
-  if (route.type != RouteType::kUnicast) words.add(type_word(route.type));
+  if (route.type != RouteType::kUnicast) words.add(to_string(route.type));
   words.add(prefix_word(route.key.prefix, paths, form));
   if (route.key.tos != 0) words.add("tos ", hexadecimal(route.key.tos));
   if (route.nexthop.value() != 0) words.add("nhid ", route.nexthop.value());
@@ -271,7 +255,7 @@ void add_command(Words& words, const PutRoute& command, const NameTables& names)
 void add_command(Words& words, const DeleteRoute& command, const NameTables& names) {
   const Family family = command.prefix.family();
   words.add("route del");
-  if (command.type) words.add(type_word(*command.type));
+  if (command.type) words.add(to_string(*command.type));
   words.add(prefix_word(command.prefix, command.paths, Form::kCommand));
   if (command.tos != 0) words.add("tos ", hexadecimal(command.tos));
   if (command.nexthop) words.add("nhid ", command.nexthop->value());
