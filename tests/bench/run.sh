@@ -5,20 +5,21 @@
 #   import       720,022 two-path routes, file to kernel, beside `ip -batch` and the kernel's own floor
 #   list         1,050,624 and 2,101,248 nexthops beside `ip -6 nexthop list`
 #   flush        the same flushed, in no group and in two-member groups, beside `ip -6 nexthop flush`
-#   kernel       kernel_sync's work on a full table beside `ip` and the floor
-#   seed         the /20 and 232,144 contiguous /24, trie and kernel
-#   replication  a cluster beside raw etcd
+#   kernel       kernel_sync from a loaded store to the kernel, in a namespace of its own
+#   words        batch lines to commands to bytes and back
 # Ratios matter; seconds do not travel. Every rival runs in the same run, interleaved, medians of ROUNDS (default 5).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$(cd "$here/../.." && pwd)/build/bin
-names=${*:-trie store import list flush kernel seed replication}
+names=${*:-trie store words import list flush kernel}
 for name in $names; do
   printf '\n== bench %s\n' "$name"
   case $name in
     trie) "$bin/trie_bench" ;;
     store) "$bin/store_bench" ;;
-    import | list | flush | kernel | seed | replication) "$here/$name.sh" ;;
+    words) "$bin/words_bench" ;;
+    kernel) "$bin/kernel_sync_bench" ;;
+    import | list | flush) "$here/$name.sh" ;;
     *)
       echo "error: no bench is called '$name'" >&2
       exit 1
