@@ -73,13 +73,15 @@ void EtcdReader::page() {
   then_get(txn, keys_.entry(pending_->from), keys_.log_end(), page_entries_);
   then_get(txn, keys_.head());
   client_.call(kTxnMethod, txn.SerializeAsString(), request_timeout_ms_,
-               [self = shared_from_this()](const EtcdAnswer& answer) {
+               [self = shared_from_this(), asked = pending_->from](const EtcdAnswer& answer) {
                  self->paging_ = false;
-                 if (!self->closed_) self->on_page(answer);
+                 if (!self->closed_) self->on_page(asked, answer);
                });
 }
 
-void EtcdReader::on_page(const EtcdAnswer& answer) {
+void EtcdReader::on_page(Position asked, const EtcdAnswer& answer) {
+  // The read has moved on meanwhile: this page says nothing about the entry it wants now.
+  if (pending_ && pending_->from != asked) return serve();
   const Result<etcd::TxnResponse> response = txn_response(answer);
   if (!response.ok()) return fail(response.error());
   const std::optional<EtcdHead> head = decode_head(value_of(*response, 1));

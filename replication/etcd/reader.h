@@ -37,7 +37,7 @@ class EtcdReader : public std::enable_shared_from_this<EtcdReader> {
   void deliver();
   void fail(Error error);
   void page();
-  void on_page(const EtcdAnswer& answer);
+  void on_page(Position asked, const EtcdAnswer& answer);
   void open_watch(int64_t revision, Position next);
   void on_watch(const std::string& message);
   void close_watch();
