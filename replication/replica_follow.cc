@@ -14,15 +14,20 @@ void Replica::Impl::start_reading() {
   if (reading || read_backing_off || backlog_full || !follows()) return;
   reading = true;
   log.read(frontier.next(), limits::kLogReadBytes,
-           [weak = weak_from_this()](Result<std::vector<RawEntry>> result) {
+           [weak = weak_from_this(), asked = frontier.next()](Result<std::vector<RawEntry>> result) {
              const auto self = weak.lock();
-             if (self && !self->stopped) self->on_read(std::move(result));
+             if (self && !self->stopped) self->on_read(asked, std::move(result));
            });
 }
 
-void Replica::Impl::on_read(Result<std::vector<RawEntry>> result) {
+void Replica::Impl::on_read(Position asked, Result<std::vector<RawEntry>> result) {
   reading = false;
-  if (!result.ok()) {
+  // Our own appends can carry the frontier past an entry that is being read, and then it may be trimmed.
+  const bool needed = asked == frontier.next();
+  const bool trimmed_behind_us = !result.ok() && result.error().code == ErrorCode::kNotFound && !needed;
+  if (trimmed_behind_us) {
+    set_reachable(true);
+  } else if (!result.ok()) {
     on_read_failed(result.error());
   } else {
     set_reachable(true);

@@ -59,7 +59,7 @@ struct Replica::Impl : std::enable_shared_from_this<Replica::Impl> {
 
   // replica_follow.cc
   void start_reading();
-  void on_read(Result<std::vector<RawEntry>> result);
+  void on_read(Position asked, Result<std::vector<RawEntry>> result);
   void on_read_failed(const Error& error);
   bool take_entry(const RawEntry& raw);  // false: stop reading
   void extend(AppliedEntry entry, size_t bytes, std::vector<uint64_t> tickets);
