@@ -9,6 +9,9 @@
 //   restart      from start to in sync over the full FIB; `touched` counts the notifications it caused
 //   audit        a whole look
 //   withdraw     all routes and their groups gone from the store in one jump
+//
+// With --nexthops N instead: N IPv6 nexthops, imported and then gone from the store in one jump; with
+// --paired 1 every two of them in a group.
 #include <sched.h>
 #include <sys/resource.h>
 
@@ -143,6 +146,45 @@ class Bench {
     withdraw(rows);
   }
 
+  void nexthops(uint32_t count, bool paired) {
+    auto address = [](uint32_t index) {
+      char text[64];
+      std::snprintf(text, sizeof text, "2001:db8:70::%x:%x", (index + 2) >> 16, (index + 2) & 0xffff);
+      return std::string(text);
+    };
+    auto in_bulk = [&](uint32_t from, uint32_t to, const std::function<Command(uint32_t)>& make) {
+      std::vector<Command> commands;
+      for (uint32_t id = from; id <= to; ++id) {
+        commands.push_back(make(id));
+        if (commands.size() == 4'096 || id == to)
+          if (!store_.run(std::exchange(commands, {})).refusals.empty())
+            std::fprintf(stderr, "refused\n"), std::exit(1);
+      }
+    };
+    in_bulk(1, count, [&](uint32_t id) { return store::put(id, store::via(address(id), "e0")); });
+    const uint32_t groups = paired ? count / 2 : 0;
+    in_bulk(count + 1, count + groups, [&](uint32_t id) {
+      const uint32_t pair = id - count - 1;
+      return store::put_group(id, {2 * pair + 1, 2 * pair + 2});
+    });
+    const long before = resident();
+    auto begin = Clock::now();
+    start();
+    wait();
+    say("import", since(begin));
+    say("resident-growth-bytes", static_cast<double>(resident() - before) * 1024);
+    stop();
+    in_bulk(count + 1, count + groups, [](uint32_t id) { return store::drop(id); });
+    in_bulk(1, count, [](uint32_t id) { return store::drop(id); });
+    options_.sweep_share = 1.0;
+    begin = Clock::now();
+    start();
+    say("flush-look", since(begin));
+    begin = Clock::now();
+    wait();
+    say("flush", since(begin));
+  }
+
  private:
   static long resident() {
     std::ifstream file("/proc/self/status");
@@ -209,12 +251,16 @@ int main(int argc, char** argv) {
   size_t count = 1'000'000;
   std::string ipv4, ipv6;
   int compat = 0;
-  uint32_t groups = 64;
+  uint32_t groups = 64, nexthops = 0;
+  bool paired = false;
   for (int index = 1; index + 1 < argc; index += 2) {
     if (std::strcmp(argv[index], "--count") == 0) count = std::strtoull(argv[index + 1], nullptr, 10);
     if (std::strcmp(argv[index], "--prefixes") == 0) ipv4 = argv[index + 1];
     if (std::strcmp(argv[index], "--ipv6") == 0) ipv6 = argv[index + 1];
     if (std::strcmp(argv[index], "--compat") == 0) compat = std::atoi(argv[index + 1]);
+    if (std::strcmp(argv[index], "--nexthops") == 0)
+      nexthops = static_cast<uint32_t>(std::strtoul(argv[index + 1], nullptr, 10));
+    if (std::strcmp(argv[index], "--paired") == 0) paired = std::atoi(argv[index + 1]) != 0;
     if (std::strcmp(argv[index], "--groups") == 0)
       groups = static_cast<uint32_t>(std::strtoul(argv[index + 1], nullptr, 10));
   }
@@ -230,6 +276,10 @@ int main(int argc, char** argv) {
     ip("link set " + device + " up");
     ip("addr add 10.7." + std::string(number) + ".1/24 dev " + device);
     ip("addr add 2001:db8:7" + std::string(number) + "::1/64 dev " + device + " nodad");
+  }
+  if (nexthops != 0) {
+    Bench(compat, groups).nexthops(nexthops, paired);
+    return 0;
   }
   std::vector<std::string> rows = prefixes(ipv4, count);
   if (!ipv6.empty())
