@@ -40,7 +40,7 @@ Status Engine::open(uint64_t now_ms) {
   Learner learner = this->learner(now_ms);
   const bool addresses = host_.reload_addresses(&dirty_gateways_) == DumpOutcome::kComplete;
   dirty_gateways_.clear();
-  const Observation seen = observer(learner).look();
+  const Observation seen = observer(learner, now_ms).look();
   if (!addresses || !seen.status.ok()) {
     // Not seen is not gone: nothing is done before a look went well.
     resync_ = true;

@@ -89,12 +89,15 @@ class Engine {
   Work& work() { return work_; }
   Kernel& kernel() const { return kernel_; }
   const EngineCounters& counters() const { return counters_; }
-  Observer observer(Learner& learner) { return Observer(kernel_, fib_, learner); }
+  Observer observer(Learner& learner, uint64_t now_ms) {
+    return Observer(kernel_, fib_, learner, [this, now_ms](Heard& heard) { listen(heard, now_ms); });
+  }
   Learner learner(uint64_t now_ms) { return Learner(fib_, work_, questions_, !hold_.empty(), now_ms); }
   // Right before exit, and now and then: the mark of SEMANTICS.md B4.
   void leave_mark(uint64_t now_ms, bool at_once);
 
  private:
+  void listen(Heard& heard, uint64_t now_ms);
   void link_event(const LinkEvent& event, uint64_t now_ms);
   void forget_host();
   void set_mark();

@@ -10,6 +10,8 @@ namespace {
 // Up to this many nexthops on links in doubt are asked for one by one; more cost a dump.
 constexpr size_t kAskedSuspects = 512;
 constexpr uint64_t kMarkEveryMs = 100;
+// So often are events taken at once in the middle of a dump; the rest wait for the next time.
+constexpr int kListenTurns = 16;
 
 std::string to_string(const Observation& seen) {
   return std::to_string(seen.nexthops.missing) + " nexthops and " + std::to_string(seen.routes.missing) +
@@ -41,6 +43,25 @@ void Engine::handle(std::vector<KernelEvent> events, uint64_t now_ms) {
   drained_ = events.size() < limits::kMaxEventsPerWait;
   take_drift(learner);
   if (host_changed_ && settle_at_ms_ == UINT64_MAX) settle_at_ms_ = now_ms + options_.link_settle_ms;
+}
+
+// Events while a dump runs: taken as ever, and remembered by their keys.
+void Engine::listen(Heard& heard, uint64_t now_ms) {
+  bool more = true;
+  for (int turn = 0; more && turn < kListenTurns; ++turn) {
+    std::vector<KernelEvent> events = kernel_.wait(0);
+    more = events.size() >= limits::kMaxEventsPerWait;
+    for (const KernelEvent& event : events) {
+      if (const RouteEvent* route = std::get_if<RouteEvent>(&event)) {
+        heard.routes.insert(route->route.route.key);
+      } else if (const NexthopEvent* nexthop = std::get_if<NexthopEvent>(&event)) {
+        heard.too_much = heard.too_much || nexthop->deleted;
+      }
+    }
+    if (heard.routes.size() > limits::kMaxTouchedRoutes) heard.too_much = true;
+    if (heard.too_much) heard.routes.clear();
+    handle(std::move(events), now_ms);
+  }
 }
 
 void Engine::link_event(const LinkEvent& event, uint64_t now_ms) {
@@ -86,7 +107,7 @@ void Engine::check_suspects(uint64_t now_ms) {
   suspect_links_.clear();
   Learner learner = this->learner(now_ms);
   if (suspects.size() > kAskedSuspects) {
-    const Observation seen = observer(learner).look_at_nexthops();
+    const Observation seen = observer(learner, now_ms).look_at_nexthops();
     if (!seen.status.ok()) resync_ = true;
   } else {
     for (NexthopId id : suspects) questions_.nexthops.insert(id);
@@ -125,7 +146,7 @@ void Engine::forget_host() {
 
 Observation Engine::look(uint64_t now_ms, const std::string& why) {
   Learner learner = this->learner(now_ms);
-  Observation seen = observer(learner).look();
+  Observation seen = observer(learner, now_ms).look();
   counters_.false_missing += seen.false_missing;
   if (seen.nexthops.total() + seen.routes.total() != 0) {
     spdlog::info("looked at the kernel ({}): {}", why, to_string(seen));

@@ -184,6 +184,12 @@ Result<std::optional<KernelRoute>> FakeKernel::get_route(const RouteKey& key) {
   return fib_.find_route(key);
 }
 
+Result<bool> FakeKernel::has_route(const RouteKey& key) {
+  const auto found = get_route(key);
+  if (!found.ok()) return found.error();
+  return found->has_value();
+}
+
 Result<std::optional<KernelLink>> FakeKernel::get_link(std::string_view name) {
   const std::lock_guard lock(mutex_);
   ++counters_.link_gets;

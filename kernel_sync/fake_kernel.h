@@ -42,6 +42,7 @@ class FakeKernel final : public Kernel {
   Result<std::optional<KernelRoute>> match_route(const IpAddress& address, TableId table) override;
   Result<std::optional<KernelRoute>> lookup(const IpAddress& address) override;
   Result<std::optional<KernelRoute>> get_route(const RouteKey& key) override;
+  Result<bool> has_route(const RouteKey& key) override;
   Result<std::optional<KernelLink>> get_link(std::string_view name) override;
   Result<std::optional<KernelLink>> get_link(uint32_t ifindex) override;
   std::vector<KernelEvent> wait(int timeout_ms) override;

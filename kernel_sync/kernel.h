@@ -162,7 +162,8 @@ class Kernel {
   // Returns when the fate of each is known. Our own changes are not echoed by wait().
   virtual BatchOutcome execute(std::span<const KernelStep> steps) = 0;
 
-  // Dumps are hints: never conclude "gone" from one alone (KERNEL.md K14, K15).
+  // Dumps are hints: never conclude "gone" from one alone (KERNEL.md K14, K15). `visit` may call wait(0) and
+  // nothing else here.
   virtual DumpOutcome dump_nexthops(const std::function<void(const KernelNexthop&)>& visit) = 0;
   // Routes of all tables without cloned ones; `table` narrows it in the kernel.
   virtual DumpOutcome dump_routes(Family family, std::optional<TableId> table,
@@ -181,6 +182,8 @@ class Kernel {
   // table; IPv6 rows mostly take the dump, and each absent one leaves a line in the kernel's log
   // (netlink/route_query.h).
   virtual Result<std::optional<KernelRoute>> get_route(const RouteKey& key) = 0;
+  // Whether the key is taken, by whomever: one question in both families.
+  virtual Result<bool> has_route(const RouteKey& key) = 0;
   virtual Result<std::optional<KernelLink>> get_link(std::string_view name) = 0;
   virtual Result<std::optional<KernelLink>> get_link(uint32_t ifindex) = 0;
 

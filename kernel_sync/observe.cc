@@ -9,6 +9,8 @@ namespace {
 constexpr int kTornDumps = 5;
 // Of many missing rows this many are asked for: where one of them is there, the dump was short.
 constexpr size_t kSamples = 64;
+// Events are taken after this many rows of a dump, before their queue is full (KERNEL.md K16).
+constexpr size_t kListenEvery = 1'024;
 
 Error failed(const std::string& what, DumpOutcome outcome) {
   return Error{ErrorCode::kUnavailable, outcome == DumpOutcome::kInterrupted
@@ -80,7 +82,12 @@ Status Observer::dump_routes(Family family) {
   for (int attempt = 0; attempt < kTornDumps && outcome != DumpOutcome::kComplete; ++attempt) {
     fib_.routes.clear(Side::kObserved);
     fib_.routes.clear(Side::kObservedForeign);
+    listen_(heard_);  // of before
+    heard_ = {};
+    twins_.clear();
+    size_t rows = 0;
     outcome = kernel_.dump_routes(family, std::nullopt, [&](const KernelRoute& found) {
+      if (++rows % kListenEvery == 0) listen_(heard_);
       if (!Learner::concerns_us(found)) return;
       const Side side = fib_.is_ours(found.route.protocol) ? Side::kObserved : Side::kObservedForeign;
       const RouteKey& key = found.route.key;
@@ -90,11 +97,17 @@ Status Observer::dump_routes(Family family) {
         fib_.routes.put(side, key, spec);
       } else if (side == Side::kObserved) {
         // A second row of ours under one key (KERNEL.md K11): the kernel uses the first.
-        learner_.twin(key, spec);
+        twins_.emplace_back(key, spec);
       }
     });
+    listen_(heard_);
+    if (outcome == DumpOutcome::kComplete && heard_.too_much) outcome = DumpOutcome::kInterrupted;
   }
-  return outcome == DumpOutcome::kComplete ? Status() : Status(failed("routes", outcome));
+  if (outcome != DumpOutcome::kComplete) return failed("routes", outcome);
+  // While a table changes a dump of it may show one row twice.
+  if (heard_.routes.empty())
+    for (const auto& [key, spec] : twins_) learner_.twin(key, spec);
+  return {};
 }
 
 Status Observer::routes(Family family) {
@@ -109,6 +122,7 @@ Status Observer::routes(Family family) {
         rows.clear();
         more = fib_.routes.diff(kept, shown, table, &after, 4'096, &rows);
         for (const RouteTables::Difference& row : rows) {
+          if (heard_.routes.count(row.key) != 0) continue;
           if (row.right == kNoSpec) {
             missing.push_back(row.key);
             continue;
@@ -127,7 +141,14 @@ Status Observer::routes(Family family) {
   return status;
 }
 
+// Asks whether it is really gone. A key that the dump showed in other hands is asked for with its owner.
 bool Observer::confirm(Side side, const RouteKey& key, Status* status) {
+  const Side other = side == Side::kOurs ? Side::kObservedForeign : Side::kObserved;
+  if (fib_.routes.find(other, key) == kNoSpec) {
+    const Result<bool> taken = kernel_.has_route(key);
+    if (!taken.ok()) *status = taken.error();
+    return taken.ok() && !*taken;
+  }
   Result<std::optional<KernelRoute>> asked = kernel_.get_route(key);
   if (!asked.ok()) {
     *status = asked.error();
@@ -138,7 +159,10 @@ bool Observer::confirm(Side side, const RouteKey& key, Status* status) {
 }
 
 Status Observer::missing_routes(Side side, const std::vector<RouteKey>& keys, bool* short_dump) {
-  const size_t step = keys.size() > limits::kMaxConfirmingGets ? keys.size() / kSamples : 1;
+  // IPv4 rows of others are all asked for: what they use must never be taken for unused (SEMANTICS.md B5).
+  // For an IPv6 one that is gone the kernel writes a line into its log.
+  const bool each = side == Side::kForeign && !keys.empty() && keys.front().prefix.family() == Family::kIpv4;
+  const size_t step = !each && keys.size() > limits::kMaxConfirmingGets ? keys.size() / kSamples : 1;
   std::vector<RouteKey> gone;
   Status status;
   for (size_t index = 0; index < keys.size(); index += step) {

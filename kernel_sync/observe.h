@@ -1,10 +1,14 @@
 // A whole look at the kernel by dumps: at the start, after an overrun, and as the audit. Dumps are hints
 // (KERNEL.md K14, K15): what one shows is taken, what it does not show is asked for by key before it counts
-// as gone.
+// as gone. A dump of a full table takes a second, in which other owners go on: events are taken while it
+// runs, and rows they tell of are not compared with what the dump showed before or after.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernel_sync/fib.h"
@@ -27,9 +31,18 @@ struct Observation {
   uint64_t false_missing = 0;  // a dump did not show them, and they were there
 };
 
+// What events told of while a dump ran. Above limits::kMaxTouchedRoutes keys, or where a nexthop went, which
+// takes routes along without a word, the dump is of no use.
+struct Heard {
+  std::set<RouteKey> routes;
+  bool too_much = false;
+};
+
 class Observer {
  public:
-  Observer(Kernel& kernel, Fib& fib, Learner& learner) : kernel_(kernel), fib_(fib), learner_(learner) {}
+  // `listen` takes the events that are there.
+  Observer(Kernel& kernel, Fib& fib, Learner& learner, std::function<void(Heard&)> listen)
+      : kernel_(kernel), fib_(fib), learner_(learner), listen_(std::move(listen)) {}
 
   Observation look();
   // Only nexthops: after link events.
@@ -46,6 +59,9 @@ class Observer {
   Kernel& kernel_;
   Fib& fib_;
   Learner& learner_;
+  std::function<void(Heard&)> listen_;
+  Heard heard_;
+  std::vector<std::pair<RouteKey, SpecId>> twins_;  // shown a second time by this dump
   Observation seen_;
 };
 

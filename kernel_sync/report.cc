@@ -235,6 +235,7 @@ FibStatus make_status(const Engine& engine, uint64_t now_ms) {
   status.last_audit_us = counters.last_audit_us;
   status.last_audit_took_us = counters.last_audit_took_us;
   status.last_audit_result = counters.last_audit_result;
+  status.false_missing = counters.false_missing;
   status.compat_mode = fib.compat_mode;
   status.capabilities = fib.capabilities;
   status.kernel = engine.kernel().counters();

@@ -62,6 +62,7 @@ struct FibStatus {
   uint64_t last_audit_us = 0;  // wall clock; 0: none yet
   uint64_t last_audit_took_us = 0;
   std::string last_audit_result;
+  uint64_t false_missing = 0;  // rows that a dump did not show and that were there (KERNEL.md K15)
   int compat_mode = -1;
   Capabilities capabilities;
   KernelCounters kernel;

@@ -112,6 +112,7 @@ class NetlinkKernel final : public Kernel {
   Result<std::optional<KernelRoute>> get_route(const RouteKey& key) override {
     return netlink::get_route(query_, key);
   }
+  Result<bool> has_route(const RouteKey& key) override { return netlink::has_route(query_, key); }
 
   std::vector<KernelEvent> wait(int timeout_ms) override;
 

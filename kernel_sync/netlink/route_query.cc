@@ -126,6 +126,14 @@ Result<std::optional<KernelRoute>> lookup(Query& query, const IpAddress& address
   return Error{ErrorCode::kIo, "route to " + to_string(address) + ": " + chosen->failure.words, {}};
 }
 
+Result<bool> has_route(Query& query, const RouteKey& key) {
+  auto taken = query.get([&](auto sequence, auto& out) { encode_probe_key(key, sequence, out); });
+  if (!taken) return taken.error();
+  if (taken->failure.error == ENOENT) return false;
+  if (taken->failure.error == EEXIST) return true;
+  return Error{ErrorCode::kIo, "route " + to_string(key) + ": " + taken->failure.words, {}};
+}
+
 Result<std::optional<KernelRoute>> get_route(Query& query, const RouteKey& wanted) {
   RouteKey key = wanted;
   const Family family = key.prefix.family();
@@ -134,12 +142,9 @@ Result<std::optional<KernelRoute>> get_route(Query& query, const RouteKey& wante
   if (!chosen) return chosen.error();
   if (chosen->route && chosen->route->route.key == key) return std::move(chosen->route);
 
-  auto taken = query.get([&](auto sequence, auto& out) { encode_probe_key(key, sequence, out); });
-  if (!taken) return taken.error();
-  if (taken->failure.error == ENOENT) return std::optional<KernelRoute>();
-  if (taken->failure.error != EEXIST) {
-    return Error{ErrorCode::kIo, "route " + to_string(key) + ": " + taken->failure.words, {}};
-  }
+  const Result<bool> taken = has_route(query, key);
+  if (!taken.ok()) return taken.error();
+  if (!*taken) return std::optional<KernelRoute>();
   std::optional<KernelRoute> found;
   const Status status = walk_table(
       query, family, key.table, [&] { found.reset(); },

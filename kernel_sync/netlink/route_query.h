@@ -22,8 +22,11 @@ Result<std::optional<KernelRoute>> match_route(Query& query, const IpAddress& ad
 // IPv6 routes by nexthop id are looked for in the table of the answer.
 Result<std::optional<KernelRoute>> lookup(Query& query, const IpAddress& address);
 
-// A lookup where the answer is the wanted row; else one more question, whether the key is taken at all
-// (encode_probe_key), which settles "missing"; else, for a row that a more specific prefix, another metric,
+// Whether the key is taken at all: one question (encode_probe_key).
+Result<bool> has_route(Query& query, const RouteKey& key);
+
+// A lookup where the answer is the wanted row; else one more question, whether the key is taken at all,
+// which settles "missing"; else, for a row that a more specific prefix, another metric,
 // tos or table hides, a dump of its table. IPv6 is dear in bulk: the kernel writes a line to its log for each
 // key that is not taken, and its lookups rarely find a route by nexthop id that shares its nexthop with
 // others.

@@ -56,6 +56,7 @@ class SyncerTest : public ::testing::Test {
       return kernel_->match_route(to, table);
     }
     Result<std::optional<KernelRoute>> lookup(const IpAddress& to) override { return kernel_->lookup(to); }
+    Result<bool> has_route(const RouteKey& route) override { return kernel_->has_route(route); }
     Result<std::optional<KernelRoute>> get_route(const RouteKey& route) override {
       return kernel_->get_route(route);
     }
