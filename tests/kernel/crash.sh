@@ -118,5 +118,6 @@ listed=$(waypost nexthop list | wc -l)
 [ "$(waypost nexthop list -d | wc -l)" = "$(kernel_nexthops)" ] || die "nexthops: the store has $(waypost nexthop list -d | wc -l), the kernel $(kernel_nexthops)"
 theirs "$LAB_DIR/theirs.now"
 cmp "$LAB_DIR/theirs" "$LAB_DIR/theirs.now"
-waypost fib status
+waypost fib status | tee "$LAB_DIR/status"
+grep -q 'clean *yes' "$LAB_DIR/status" || die 'not clean'
 daemon_stop
