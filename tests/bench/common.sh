@@ -2,7 +2,7 @@
 ROUNDS=${ROUNDS:-5}
 
 median() { sort -n | awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)] }'; }
-ratio() { awk -v a="$1" -v b="$2" 'BEGIN { if (b > 0) printf "%.2f", a / b; else print "-" }'; }
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN { if (a != "-" && b > 0) printf "%.2f", a / b; else print "-" }'; }
 # timed COMMAND...: milliseconds on stdout, the command's output thrown away; a failure ends the bench.
 timed() {
   local start

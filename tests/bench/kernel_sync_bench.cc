@@ -5,7 +5,8 @@
 //
 //   import       N routes over 64 (or --groups) two-path groups, from the syncer's start to in sync
 //   one-route    a route added with all of them installed, commit to kernel (median of 51)
-//   failover     one nexthop replaced under all routes of one group, commit to kernel (median of 11)
+//   failover     one nexthop replaced under all routes of one group, commit to kernel (median of 11);
+//                failover-ipv6 the one under all IPv6 routes
 //   restart      from start to in sync over the full FIB; `touched` counts the notifications it caused
 //   audit        a whole look
 //   withdraw     all routes and their groups gone from the store in one jump
@@ -137,6 +138,11 @@ class Bench {
       failover.push_back(
           commit({store::put(1, store::via("10.7.0." + std::to_string(100 + turn), "e0"), Verb::kReplace)}));
     say("failover", median(failover));
+    failover.clear();
+    for (int turn = 0; turn < 11; ++turn)
+      failover.push_back(commit({store::put(
+          5'000, store::via("2001:db8:70::" + std::to_string(100 + turn), "e0"), Verb::kReplace)}));
+    say("failover-ipv6", median(failover));
     begin = Clock::now();
     std::promise<bool> audited;
     syncer_->audit([&](Status result) { audited.set_value(result.ok()); });

@@ -1,11 +1,14 @@
-// usage: netlink_floor routes|withdraw|nexthops|replace [--count N] [--prefixes FILE] [--own-namespace]
+// usage: netlink_floor routes|table|withdraw|nexthops|replace [--count N] [--prefixes FILE] [--own-namespace]
 //
 // What the kernel itself costs: raw netlink and nothing of Waypost, 1,024 messages a send and one
 // acknowledgement a batch. Works in the network namespace it is started in, which needs e0 and e1 (10.7.0.0
 // and 10.8.0.0, 2001:db8:70::/64), or makes one of its own.
 //
 //   routes     adds N IPv4 routes as nhid of one two-path group; prints the milliseconds alone
-//   withdraw   the same, then takes them away: one by one, and by deleting the group
+//   table      adds N routes, IPv6 ones over a single nexthop; dumps them; replaces a nexthop under each
+//   family; adds 51 more, each
+//              for itself (the median); deletes all one by one
+//   withdraw   the IPv4 ones, then takes them away: one by one, and by deleting the group
 //   nexthops   N IPv6 nexthops: added, listed, flushed
 //   replace    a nexthop and the group under N routes replaced, at nexthop_compat_mode 0 and 1; a member
 //   deleted
@@ -20,6 +23,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -33,7 +37,7 @@
 namespace {
 
 constexpr uint32_t kBatch = 1'024;
-constexpr uint32_t kFirstId = 1, kSecondId = 2, kGroupId = 3;
+constexpr uint32_t kFirstId = 1, kSecondId = 2, kGroupId = 3, kSixthId = 6;
 
 [[noreturn]] void fail(const std::string& words) {
   std::fprintf(stderr, "error: %s\n", words.c_str());
@@ -133,6 +137,22 @@ class Netlink {
     }
   }
 
+  size_t count_routes(uint8_t family) {
+    std::vector<char> buffer;
+    rtmsg header = {};
+    header.rtm_family = family;
+    { Request(buffer, RTM_GETROUTE, NLM_F_DUMP, header); }
+    if (send(fd_, buffer.data(), buffer.size(), 0) < 0) fail("send");
+    for (size_t rows = 0;;) {
+      auto left = static_cast<int>(receive());
+      for (auto* message = reinterpret_cast<nlmsghdr*>(reply_.data());
+           NLMSG_OK(message, static_cast<unsigned>(left)); message = NLMSG_NEXT(message, left)) {
+        if (message->nlmsg_type == NLMSG_DONE || message->nlmsg_type == NLMSG_ERROR) return rows;
+        ++rows;
+      }
+    }
+  }
+
  private:
   ssize_t receive() {
     const ssize_t got = recv(fd_, reply_.data(), reply_.size(), 0);
@@ -151,14 +171,24 @@ class Netlink {
 };
 
 struct Destination {
-  uint32_t address = 0;  // network order
+  uint8_t family = AF_INET;
   uint8_t length = 24;
+  uint8_t address[16] = {};  // network order
+
+  size_t size() const { return family == AF_INET ? 4 : 16; }
 };
+
+Destination numbered(uint32_t network) {
+  Destination one;
+  const uint32_t address = htonl(network);
+  std::memcpy(one.address, &address, sizeof address);
+  return one;
+}
 
 std::vector<Destination> destinations(uint32_t count, const char* file) {
   std::vector<Destination> result;
   if (file == nullptr) {
-    for (uint32_t i = 0; i < count; ++i) result.push_back({htonl((20u << 24) + (i << 8)), 24});
+    for (uint32_t i = 0; i < count; ++i) result.push_back(numbered((20u << 24) + (i << 8)));
     return result;
   }
   std::ifstream in(file);
@@ -166,7 +196,9 @@ std::vector<Destination> destinations(uint32_t count, const char* file) {
   while (result.size() < count && std::getline(in, line)) {
     const size_t slash = line.find('/');
     Destination one;
-    if (inet_pton(AF_INET, line.substr(0, slash).c_str(), &one.address) != 1) fail("no IPv4 prefix: " + line);
+    one.family = line.find(':') == std::string::npos ? AF_INET : AF_INET6;
+    one.length = one.family == AF_INET ? 32 : 128;
+    if (inet_pton(one.family, line.substr(0, slash).c_str(), one.address) != 1) fail("no prefix: " + line);
     if (slash != std::string::npos) one.length = static_cast<uint8_t>(std::stoi(line.substr(slash + 1)));
     result.push_back(one);
   }
@@ -181,13 +213,13 @@ uint32_t device(const char* name) {
 
 void put_nexthop(std::vector<char>& buffer, uint32_t id, const char* gateway, const char* name) {
   nhmsg header = {};
-  header.nh_family = AF_INET;
-  in_addr address;
-  inet_pton(AF_INET, gateway, &address);
+  header.nh_family = std::strchr(gateway, ':') == nullptr ? AF_INET : AF_INET6;
+  uint8_t address[16];
+  inet_pton(header.nh_family, gateway, address);
   Request(buffer, RTM_NEWNEXTHOP, NLM_F_CREATE | NLM_F_REPLACE, header)
       .number(NHA_ID, id)
       .number(NHA_OIF, device(name))
-      .attribute(NHA_GATEWAY, &address, sizeof address);
+      .attribute(NHA_GATEWAY, address, header.nh_family == AF_INET ? 4 : 16);
 }
 
 void put_group(std::vector<char>& buffer, const std::vector<uint32_t>& members) {
@@ -204,15 +236,15 @@ void delete_nexthop(std::vector<char>& buffer, uint32_t id) {
 
 void route(std::vector<char>& buffer, bool add, const Destination& to) {
   rtmsg header = {};
-  header.rtm_family = AF_INET;
+  header.rtm_family = to.family;
   header.rtm_dst_len = to.length;
   header.rtm_table = RT_TABLE_MAIN;
   header.rtm_protocol = add ? RTPROT_STATIC : RTPROT_UNSPEC;
   header.rtm_scope = add ? RT_SCOPE_UNIVERSE : RT_SCOPE_NOWHERE;
   header.rtm_type = add ? RTN_UNICAST : RTN_UNSPEC;
   Request request(buffer, add ? RTM_NEWROUTE : RTM_DELROUTE, add ? NLM_F_CREATE | NLM_F_REPLACE : 0, header);
-  request.attribute(RTA_DST, &to.address, sizeof to.address);
-  if (add) request.number(RTA_NH_ID, kGroupId);
+  request.attribute(RTA_DST, to.address, to.size());
+  if (add) request.number(RTA_NH_ID, to.family == AF_INET ? kGroupId : kSixthId);
 }
 
 class Floor {
@@ -223,6 +255,7 @@ class Floor {
     kernel_.one([](auto& buffer) { put_nexthop(buffer, kFirstId, "10.7.0.2", "e0"); });
     kernel_.one([](auto& buffer) { put_nexthop(buffer, kSecondId, "10.8.0.2", "e1"); });
     kernel_.one([](auto& buffer) { put_group(buffer, {kFirstId, kSecondId}); });
+    kernel_.one([](auto& buffer) { put_nexthop(buffer, kSixthId, "2001:db8:70::2", "e0"); });
     routes_ = destinations(count_, file_);
   }
   void add_routes() {
@@ -230,17 +263,37 @@ class Floor {
                      [&](uint32_t i, auto& buffer) { route(buffer, true, routes_[i]); });
   }
 
+  void delete_routes() {
+    kernel_.send_all(static_cast<uint32_t>(routes_.size()),
+                     [&](uint32_t i, auto& buffer) { route(buffer, false, routes_[i]); });
+  }
+
   void routes() {
     add_group();
     std::printf("%.0f\n", milliseconds([&] { add_routes(); }));
   }
+  void table() {
+    add_group();
+    report("add", [&] { add_routes(); });
+    report("dump", [&] {
+      const size_t rows = kernel_.count_routes(AF_INET) + kernel_.count_routes(AF_INET6);
+      if (rows < routes_.size()) fail("the dumps hold " + std::to_string(rows) + " routes");
+    });
+    replace_in_modes("replace-nexthop", "10.7.0.3", kFirstId);
+    replace_in_modes("replace-nexthop-ipv6", "2001:db8:70::3", kSixthId);
+    std::vector<double> times;
+    for (uint32_t turn = 0; turn < 51; ++turn) {
+      const Destination to = numbered((198u << 24) + (18u << 16) + (turn << 8));
+      times.push_back(milliseconds([&] { kernel_.one([&](auto& buffer) { route(buffer, true, to); }); }));
+    }
+    std::sort(times.begin(), times.end());
+    std::printf("one %.3f\n", times[times.size() / 2]);
+    report("delete-one-by-one", [&] { delete_routes(); });
+  }
   void withdraw() {
     add_group();
     report("add", [&] { add_routes(); });
-    report("delete-one-by-one", [&] {
-      kernel_.send_all(static_cast<uint32_t>(routes_.size()),
-                       [&](uint32_t i, auto& buffer) { route(buffer, false, routes_[i]); });
-    });
+    report("delete-one-by-one", [&] { delete_routes(); });
     add_routes();
     report("delete-the-group", [&] { kernel_.one([](auto& buffer) { delete_nexthop(buffer, kGroupId); }); });
   }
@@ -287,6 +340,14 @@ class Floor {
   }
 
  private:
+  void replace_in_modes(const std::string& what, const char* gateway, uint32_t id) {
+    for (const int mode : {1, 0}) {
+      std::ofstream("/proc/sys/net/ipv4/nexthop_compat_mode") << mode << std::flush;
+      report((what + "-mode-" + std::to_string(mode)).c_str(),
+             [&] { kernel_.one([&](auto& buffer) { put_nexthop(buffer, id, gateway, "e0"); }); });
+    }
+  }
+
   Netlink kernel_;
   uint32_t count_;
   const char* file_;
@@ -321,13 +382,15 @@ int main(int argc, char** argv) {
       fail("unknown word: " + word);
     }
   }
-  if (command != "routes" && command != "withdraw" && command != "nexthops" && command != "replace") {
+  if (command != "routes" && command != "table" && command != "withdraw" && command != "nexthops" &&
+      command != "replace") {
     fail(
-        "usage: netlink_floor routes|withdraw|nexthops|replace [--count N] [--prefixes FILE] "
+        "usage: netlink_floor routes|table|withdraw|nexthops|replace [--count N] [--prefixes FILE] "
         "[--own-namespace]");
   }
   Floor floor(count, file);
   if (command == "routes") floor.routes();
+  if (command == "table") floor.table();
   if (command == "withdraw") floor.withdraw();
   if (command == "nexthops") floor.nexthops();
   if (command == "replace") floor.replace();
