@@ -118,7 +118,7 @@ uint64_t Engine::deadline_ms() const {
   at = std::min({at, fib_.route_failures.next_due_ms(), fib_.nexthop_failures.next_due_ms()});
   if (pause_until_ms_ != 0) at = std::min(at, pause_until_ms_);
   if (downs_since_ms_ != 0) at = std::min(at, downs_since_ms_ + kDownsWaitMs);
-  if (marked_ && loaded_ && marked_->revision != stamp_.revision)
+  if (marked_ && loaded_ && marked_->revision != stamp_.revision && in_sync())
     at = std::min(at, marked_ms_ + kMarkEveryMs);
   return at;
 }

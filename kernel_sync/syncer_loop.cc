@@ -78,7 +78,7 @@ int SyncerLoop::patience_ms(uint64_t now) const {
   at = std::min(at, engine_->deadline_ms());
   for (const Wait& wait : waits_) at = std::min(at, wait.deadline_ms);
   if (now < last_change_ms_ + kQuietMs && !engine_->settled()) at = std::min(at, last_change_ms_ + kQuietMs);
-  if (stale_) at = std::min(at, published_ms_ + kPublishEveryMs);
+  if (stale_) at = std::min(at, published_ms_ + std::max(kPublishEveryMs, 20 * publishing_took_ms_));
   return static_cast<int>(at > now ? at - now : 0);
 }
 

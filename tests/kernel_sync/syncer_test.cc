@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
+#include <thread>
 
 #include "tests/kernel_sync/engine_harness.h"
 #include "tests/store/harness.h"
@@ -34,6 +36,7 @@ class SyncerTest : public ::testing::Test {
   // The syncer owns its Kernel; this one only passes on, so that the test keeps the fake across restarts.
   class Borrowed final : public Kernel {
    public:
+    static inline std::atomic<uint64_t> waits = 0;
     explicit Borrowed(std::shared_ptr<FakeKernel> kernel) : kernel_(std::move(kernel)) {}
     BatchOutcome execute(std::span<const KernelStep> steps) override { return kernel_->execute(steps); }
     DumpOutcome dump_nexthops(const std::function<void(const KernelNexthop&)>& visit) override {
@@ -66,7 +69,10 @@ class SyncerTest : public ::testing::Test {
     Result<std::optional<KernelLink>> get_link(uint32_t ifindex) override {
       return kernel_->get_link(ifindex);
     }
-    std::vector<KernelEvent> wait(int timeout_ms) override { return kernel_->wait(timeout_ms); }
+    std::vector<KernelEvent> wait(int timeout_ms) override {
+      ++waits;
+      return kernel_->wait(timeout_ms);
+    }
     void wake() override { kernel_->wake(); }
     Result<int> compat_mode() override { return kernel_->compat_mode(); }
     Status set_compat_mode(int mode) override { return kernel_->set_compat_mode(mode); }
@@ -109,10 +115,12 @@ class SyncerTest : public ::testing::Test {
   void fill(uint32_t count) {
     store_.run({store::put(1, store::via("10.7.0.2", "e0"))});
     std::vector<Command> commands;
-    for (uint32_t index = 0; index < count; ++index)
+    for (uint32_t index = 0; index < count; ++index) {
       commands.push_back(store::put_route(
           "10." + std::to_string(16 + index / 256) + "." + std::to_string(index % 256) + ".0/24", 1));
-    store_.run(std::move(commands));
+      if (commands.size() == 4'000) store_.run(std::exchange(commands, {}));
+    }
+    if (!commands.empty()) store_.run(std::move(commands));
   }
 
   TestStore store_;
@@ -134,6 +142,27 @@ TEST_F(SyncerTest, FollowsTheStore) {
   store_.run({store::drop(1, true)});
   EXPECT_TRUE(wait().reached);
   EXPECT_EQ(ours(), 0u);
+}
+
+// Withdrawals that follow each other wait for those behind them, so that many may become one (KERNEL.md K10);
+// the thread sleeps meanwhile.
+TEST_F(SyncerTest, SleepsWhileWithdrawalsGather) {
+  start();
+  fill(30'000);
+  ASSERT_TRUE(wait().reached);
+  const uint64_t before = Borrowed::waits;
+  for (uint32_t turn = 0; turn < 25; ++turn) {
+    std::vector<Command> commands;
+    for (uint32_t index = turn * 1'100; index < turn * 1'100 + 1'100; ++index)
+      commands.push_back(store::drop_route("10." + std::to_string(16 + index / 256) + "." +
+                                           std::to_string(index % 256) + ".0/24"));
+    store_.run(std::move(commands));
+    syncer_->notify();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_LT(Borrowed::waits - before, 25u * 20);
+  EXPECT_TRUE(wait().reached);
+  EXPECT_EQ(ours(), 2'501u);
 }
 
 // Rows that this host cannot take: the wait ends, and says which and why.
