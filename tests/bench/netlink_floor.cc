@@ -1,4 +1,5 @@
-// usage: netlink_floor routes|table|withdraw|nexthops|replace [--count N] [--prefixes FILE] [--own-namespace]
+// usage: netlink_floor routes|table|eighths|withdraw|nexthops|replace [--count N] [--prefixes FILE]
+// [--own-namespace]
 //
 // What the kernel itself costs: raw netlink and nothing of Waypost, 1,024 messages a send and one
 // acknowledgement a batch. Works in the network namespace it is started in, which needs e0 and e1 (10.7.0.0
@@ -8,6 +9,7 @@
 //   table      adds N routes, IPv6 ones over a single nexthop; dumps them; replaces a nexthop under each
 //   family; adds 51 more, each
 //              for itself (the median); deletes all one by one
+//   eighths    IPv4 routes under the one of --cover, in the order of the file, timed by eighths; then deleted
 //   withdraw   the IPv4 ones, then takes them away: one by one, and by deleting the group
 //   nexthops   N IPv6 nexthops: added, listed, flushed
 //   replace    a nexthop and the group under N routes replaced, at nexthop_compat_mode 0 and 1; a member
@@ -263,6 +265,24 @@ class Floor {
                      [&](uint32_t i, auto& buffer) { route(buffer, true, routes_[i]); });
   }
 
+  // In file order, each eighth timed; then all deleted.
+  void eighths(const char* cover) {
+    add_group();
+    Destination wide;
+    const std::string text = cover;
+    const size_t slash = text.find('/');
+    if (slash == std::string::npos || inet_pton(AF_INET, text.substr(0, slash).c_str(), wide.address) != 1)
+      fail("no prefix: " + text);
+    wide.length = static_cast<uint8_t>(std::stoi(text.substr(slash + 1)));
+    kernel_.one([&](auto& buffer) { route(buffer, true, wide); });
+    const uint32_t eighth = static_cast<uint32_t>(routes_.size()) / 8;
+    for (uint32_t part = 0; part < 8; ++part)
+      report(("eighth-" + std::to_string(part + 1)).c_str(), [&] {
+        kernel_.send_all(eighth,
+                         [&](uint32_t i, auto& buffer) { route(buffer, true, routes_[part * eighth + i]); });
+      });
+    report("delete", [&] { delete_routes(); });
+  }
   void delete_routes() {
     kernel_.send_all(static_cast<uint32_t>(routes_.size()),
                      [&](uint32_t i, auto& buffer) { route(buffer, false, routes_[i]); });
@@ -370,27 +390,31 @@ int main(int argc, char** argv) {
   const std::string command = argc > 1 ? argv[1] : "";
   uint32_t count = 100'000;
   const char* file = nullptr;
+  const char* cover = "10.37.96.0/20";
   for (int i = 2; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--own-namespace") {
       make_namespace();
     } else if (word == "--count" && i + 1 < argc) {
       count = static_cast<uint32_t>(std::strtoul(argv[++i], nullptr, 10));
+    } else if (word == "--cover" && i + 1 < argc) {
+      cover = argv[++i];
     } else if (word == "--prefixes" && i + 1 < argc) {
       file = argv[++i];
     } else {
       fail("unknown word: " + word);
     }
   }
-  if (command != "routes" && command != "table" && command != "withdraw" && command != "nexthops" &&
-      command != "replace") {
+  if (command != "routes" && command != "table" && command != "eighths" && command != "withdraw" &&
+      command != "nexthops" && command != "replace") {
     fail(
-        "usage: netlink_floor routes|table|withdraw|nexthops|replace [--count N] [--prefixes FILE] "
+        "usage: netlink_floor routes|table|eighths|withdraw|nexthops|replace [--count N] [--prefixes FILE] "
         "[--own-namespace]");
   }
   Floor floor(count, file);
   if (command == "routes") floor.routes();
   if (command == "table") floor.table();
+  if (command == "eighths") floor.eighths(cover);
   if (command == "withdraw") floor.withdraw();
   if (command == "nexthops") floor.nexthops();
   if (command == "replace") floor.replace();
