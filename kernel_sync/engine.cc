@@ -16,6 +16,10 @@ constexpr uint64_t kLongestPauseMs = 5'000;
 constexpr uint64_t kMarkEveryMs = 100;
 constexpr size_t kResolveAtOnce = 65'536;
 constexpr size_t kQuestionsAtOnce = 1'024;
+// More IPv6 questions about one table than this are answered by one dump of it: the kernel's lookups rarely
+// name the row that is asked for, and then each would cost that dump (netlink/route_query.h).
+constexpr size_t kIpv6Questions = 8;
+constexpr size_t kGoneAtOnce = 16'384;
 
 }  // namespace
 
@@ -250,6 +254,7 @@ void Engine::ask(uint64_t now_ms) {
     }
   }
   learner.drift = {};  // gone without a word: with its link, and that is no drift
+  if (!resync_) ask_ipv6(learner);
   for (size_t count = 0; count < kQuestionsAtOnce && !questions_.routes.empty() && !resync_; ++count) {
     const auto question = questions_.routes.begin();
     const Result<std::optional<KernelRoute>> answer = kernel_.get_route(question->first);
@@ -263,6 +268,42 @@ void Engine::ask(uint64_t now_ms) {
     learner.route(key, *answer, shown);
   }
   take_drift(learner);
+}
+
+void Engine::ask_ipv6(Learner& learner) {
+  std::map<TableId, size_t> asked;
+  for (const auto& [key, shown] : questions_.routes)
+    if (key.prefix.family() == Family::kIpv6) ++asked[key.table];
+  for (const auto& [table, count] : asked) {
+    if (count <= kIpv6Questions) continue;
+    std::map<RouteKey, KernelRoute> found;
+    const DumpOutcome outcome = kernel_.dump_routes(Family::kIpv6, table, [&](const KernelRoute& row) {
+      if (questions_.routes.count(row.route.key) != 0) found.emplace(row.route.key, row);
+    });
+    if (outcome != DumpOutcome::kComplete) continue;  // asked one by one
+    size_t asked_for = 0;
+    RouteKey first;
+    first.table = table;
+    auto question = questions_.routes.lower_bound(first);
+    while (question != questions_.routes.end() && question->first.table == table) {
+      const auto [key, shown] = *question;
+      const auto row = found.find(key);
+      // What the dump left out is gone only when the kernel says so, and a question like any other if not.
+      const bool unseen = key.prefix.family() != Family::kIpv6 || row == found.end();
+      if (unseen && (key.prefix.family() != Family::kIpv6 || !gone(key, &asked_for))) {
+        ++question;
+        continue;
+      }
+      question = questions_.routes.erase(question);
+      learner.route(key, unseen ? std::nullopt : std::optional(row->second), shown);
+    }
+  }
+}
+
+bool Engine::gone(const RouteKey& key, size_t* asked_for) {
+  if (++*asked_for > kGoneAtOnce) return false;
+  const Result<bool> taken = kernel_.has_route(key);
+  return taken.ok() && !*taken;
 }
 
 void Engine::take_drift(const Learner& learner) {

@@ -105,6 +105,8 @@ class Engine {
   void check_suspects(uint64_t now_ms);
   void resolve_again();
   void ask(uint64_t now_ms);
+  void ask_ipv6(Learner& learner);
+  bool gone(const RouteKey& key, size_t* asked_for);
   void confirm_cascades(uint64_t now_ms);
   // Routes of ours in the kernel that the store does not have, without those already on their way out.
   void each_extra_route(const std::function<void(const RouteKey&)>& visit);

@@ -116,6 +116,32 @@ TEST_F(SyncerKernelTest, TamperingIsRepaired) {
   until([&] { return syncer_->status().repaired_nexthops >= 5; });
 }
 
+// Half of a few thousand IPv6 routes are replaced in our name and as many deleted: the answers to "what is
+// there now?" come by a few dumps, not by one for each, and all is right within a second.
+TEST_F(SyncerKernelTest, ManyIpv6RoutesChangedByOthers) {
+  start();
+  fill(100);
+  std::vector<Command> commands;
+  auto nth6 = [](uint32_t index) { return "2001:db8:2:" + std::to_string(index) + "::/64"; };
+  for (uint32_t index = 0; index < 3'000; ++index) commands.push_back(store::put_route(nth6(index), 3));
+  store_.run(std::move(commands));
+  ASSERT_TRUE(wait().reached);
+  const std::vector<std::string> before = describe_routes(world_->kernel());
+  const uint64_t dumps = syncer_->status().kernel.dumps;
+  std::vector<KernelStep> tampering;
+  for (uint32_t index = 0; index < 3'000; index += 2) {
+    tampering.push_back(put(error_route(key(nth6(index)), RouteType::kBlackhole)));
+    tampering.push_back(del(key(nth6(index + 1))));
+  }
+  (void)world_->foreign(tampering);
+  const int64_t took = until([&] { return describe_routes(world_->kernel()) == before; });
+  EXPECT_LT(took, 1'000);
+  ASSERT_TRUE(wait().reached);
+  until([&] { return syncer_->status().repaired_routes >= 3'000; });
+  EXPECT_LT(syncer_->status().kernel.dumps, dumps + 10);
+  EXPECT_EQ(differences(), 0u);
+}
+
 // An id changes its kind under a thousand routes, and none of them is ever missing (SEMANTICS.md B6).
 TEST_F(SyncerKernelTest, KindChangesUnderRoutes) {
   start();
