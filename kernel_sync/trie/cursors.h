@@ -66,6 +66,7 @@ class EntryCursor {
       }
       return true;
     }
+    if (end > end_) end = end_;
     const Cell* cell = cell_;
     uint64_t rest = rest_;
     unsigned word = word_;

@@ -125,11 +125,9 @@ class Walk {
   }
 
   bool entries_before(const Node<kBits>& node, unsigned end, EntryCursor<Isa>& entry, Visit visit) const {
-    for (; entry.position() < end; entry.next()) {
-      if (!visit(found_at<kBits>(node.base, node.level, kPlaces[entry.position()], entry.cell())))
-        return false;
-    }
-    return true;
+    return entry.drain(end, [&](unsigned position, Cell cell) {
+      return visit(found_at<kBits>(node.base, node.level, kPlaces[position], cell));
+    });
   }
 
   Entries<Isa> entries_;
