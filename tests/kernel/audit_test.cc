@@ -18,11 +18,11 @@ constexpr const char* kNothing = "0 nexthops and 0 routes missing, 0 and 0 extra
 class Audits : public SyncerKernelTest {
  protected:
   // Routes of another owner come and go in the same tables, which is what tears dumps (KERNEL.md K15).
-  static void others_churn(const std::atomic<bool>& stop) {
+  static void others_churn(const std::atomic<bool>& stop, uint32_t rows) {
     const Result<std::unique_ptr<Kernel>> kernel = open_netlink_kernel({.watch = false});
     for (uint32_t turn = 0; !stop; ++turn) {
       std::vector<KernelStep> steps;
-      for (uint32_t index = 0; index < 50; ++index) {
+      for (uint32_t index = 0; index < rows; ++index) {
         const uint32_t number = (turn / 2 * 7'919 + index * 31) % 65'536;
         for (const std::string& text :
              {"10." + std::to_string(16 + number / 1'024) + "." + std::to_string(number / 4 % 256) + "." +
@@ -101,7 +101,7 @@ TEST_F(Audits, UnderChurn) {
   ASSERT_TRUE(wait().reached);
   std::atomic<bool> stop = false;
   std::atomic<uint32_t> turns = 0;
-  std::thread others([&] { others_churn(stop); });
+  std::thread others([&] { others_churn(stop, table != nullptr ? 50 : 300); });
   std::thread ours([&] {
     for (uint32_t turn = 0; !stop; ++turn, ++turns) {
       churn(turn);
