@@ -26,8 +26,12 @@ std::string behind(std::string_view after) {
 
 }  // namespace
 
-ReadView::Impl::Impl(std::shared_ptr<Database> database)
-    : tables(std::move(database)), row(read_state_row(tables)) {}
+ReadView::Impl::Impl(std::unique_ptr<const TableReader> pinned)
+    : tables(std::move(pinned)), row(read_state_row(*tables)) {}
+
+ReadView ReadViewAccess::over(std::unique_ptr<const TableReader> tables) {
+  return ReadView(std::make_unique<ReadView::Impl>(std::move(tables)));
+}
 
 ReadView::ReadView(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ReadView::ReadView(ReadView&&) noexcept = default;
@@ -44,7 +48,7 @@ const Counts& ReadView::counts() const {
 
 std::optional<NexthopObject> ReadView::nexthop(NexthopId id) const {
   std::string value;
-  if (!impl_->tables.get(Table::kNexthop, nexthop_key(id), &value)) return std::nullopt;
+  if (!impl_->tables->get(Table::kNexthop, nexthop_key(id), &value)) return std::nullopt;
   auto object = decode_nexthop_value(id, value);
   WAYPOST_CHECK(object.ok(), "a stored row follows its grammar");
   return std::move(object).value();
@@ -52,31 +56,31 @@ std::optional<NexthopObject> ReadView::nexthop(NexthopId id) const {
 
 std::optional<Route> ReadView::route(const RouteKey& key) const {
   std::string value;
-  if (!impl_->tables.get(Table::kRoute, route_key_bytes(key), &value)) return std::nullopt;
+  if (!impl_->tables->get(Table::kRoute, route_key_bytes(key), &value)) return std::nullopt;
   auto route = decode_route_value(key, value);
   WAYPOST_CHECK(route.ok(), "a stored row follows its grammar");
   return std::move(route).value();
 }
 
 void ReadView::scan_nexthops(std::string_view after, const RowVisitor& visit) const {
-  impl_->tables.scan(Table::kNexthop, behind(after), {}, visit);
+  impl_->tables->scan(Table::kNexthop, behind(after), {}, visit);
 }
 
 void ReadView::scan_routes(std::string_view after, const RowVisitor& visit) const {
-  impl_->tables.scan(Table::kRoute, behind(after), {}, visit);
+  impl_->tables->scan(Table::kRoute, behind(after), {}, visit);
 }
 
 void ReadView::scan_routes_of(NexthopId id, std::string_view after,
                               const std::function<bool(std::string_view)>& visit) const {
   const std::string prefix = nexthop_key(id);
-  impl_->tables.scan(
+  impl_->tables->scan(
       Table::kRouteByNexthop, prefix + behind(after), behind_prefix(prefix),
       [&](std::string_view key, std::string_view) { return visit(key.substr(prefix.size())); });
 }
 
 void ReadView::scan_groups_of(NexthopId member, const std::function<bool(NexthopId)>& visit) const {
   const std::string prefix = nexthop_key(member);
-  impl_->tables.scan(Table::kMembership, prefix, behind_prefix(prefix),
+  impl_->tables->scan(Table::kMembership, prefix, behind_prefix(prefix),
                      [&](std::string_view key, std::string_view) {
                        return visit(NexthopId(load_big_endian<uint32_t>(key.data() + prefix.size())));
                      });
@@ -84,20 +88,20 @@ void ReadView::scan_groups_of(NexthopId member, const std::function<bool(Nexthop
 
 uint64_t ReadView::routes_over(NexthopId id) const {
   std::string value;
-  if (!impl_->tables.get(Table::kNexthopUsers, nexthop_key(id), &value)) return 0;
+  if (!impl_->tables->get(Table::kNexthopUsers, nexthop_key(id), &value)) return 0;
   return decode_users(value).routes();
 }
 
 std::optional<std::string> ReadView::setting(std::string_view name) const {
   std::string value;
-  if (!impl_->tables.get(Table::kControl, std::string(kSettingPrefix).append(name), &value))
+  if (!impl_->tables->get(Table::kControl, std::string(kSettingPrefix).append(name), &value))
     return std::nullopt;
   return value;
 }
 
 std::vector<ReadView::Member> ReadView::members() const {
   std::vector<Member> members;
-  impl_->tables.scan(Table::kControl, kMemberPrefix, behind_prefix(kMemberPrefix),
+  impl_->tables->scan(Table::kControl, kMemberPrefix, behind_prefix(kMemberPrefix),
                      [&](std::string_view key, std::string_view value) {
                        members.push_back(decode_member(key.substr(kMemberPrefix.size()), value));
                        return true;
@@ -107,7 +111,7 @@ std::vector<ReadView::Member> ReadView::members() const {
 
 uint64_t ReadView::session_count() const {
   uint64_t count = 0;
-  impl_->tables.scan(Table::kSession, "h", "i", [&](std::string_view, std::string_view) {
+  impl_->tables->scan(Table::kSession, "h", "i", [&](std::string_view, std::string_view) {
     ++count;
     return true;
   });
@@ -115,7 +119,7 @@ uint64_t ReadView::session_count() const {
 }
 
 const TableReader& ReadViewAccess::tables(const ReadView& view) {
-  return view.impl_->tables;
+  return *view.impl_->tables;
 }
 
 }  // namespace waypost::store

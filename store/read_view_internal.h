@@ -1,20 +1,24 @@
 // What a ReadView pins.
 #pragma once
 
-#include "store/database_internal.h"
+#include <memory>
+
 #include "store/state_row.h"
+#include "store/tables.h"
 
 namespace waypost::store {
 
 // The library's own way into a view.
 struct ReadViewAccess {
   static const TableReader& tables(const ReadView& view);
+  // A view of tables that never change again, whatever keeps them.
+  static ReadView over(std::unique_ptr<const TableReader> tables);
 };
 
 struct ReadView::Impl {
-  explicit Impl(std::shared_ptr<Database> database);
+  explicit Impl(std::unique_ptr<const TableReader> tables);
 
-  DatabaseSnapshot tables;
+  std::unique_ptr<const TableReader> tables;
   StateRow row;
 };
 

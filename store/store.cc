@@ -124,7 +124,7 @@ const std::vector<std::string>& Store::notes() const {
 }
 
 ReadView Store::view() const {
-  return ReadView(std::make_unique<ReadView::Impl>(impl_->database));
+  return ReadViewAccess::over(std::make_unique<DatabaseSnapshot>(impl_->database));
 }
 
 StateStamp Store::stamp() const {
