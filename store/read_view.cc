@@ -81,9 +81,9 @@ void ReadView::scan_routes_of(NexthopId id, std::string_view after,
 void ReadView::scan_groups_of(NexthopId member, const std::function<bool(NexthopId)>& visit) const {
   const std::string prefix = nexthop_key(member);
   impl_->tables->scan(Table::kMembership, prefix, behind_prefix(prefix),
-                     [&](std::string_view key, std::string_view) {
-                       return visit(NexthopId(load_big_endian<uint32_t>(key.data() + prefix.size())));
-                     });
+                      [&](std::string_view key, std::string_view) {
+                        return visit(NexthopId(load_big_endian<uint32_t>(key.data() + prefix.size())));
+                      });
 }
 
 uint64_t ReadView::routes_over(NexthopId id) const {
@@ -102,10 +102,10 @@ std::optional<std::string> ReadView::setting(std::string_view name) const {
 std::vector<ReadView::Member> ReadView::members() const {
   std::vector<Member> members;
   impl_->tables->scan(Table::kControl, kMemberPrefix, behind_prefix(kMemberPrefix),
-                     [&](std::string_view key, std::string_view value) {
-                       members.push_back(decode_member(key.substr(kMemberPrefix.size()), value));
-                       return true;
-                     });
+                      [&](std::string_view key, std::string_view value) {
+                        members.push_back(decode_member(key.substr(kMemberPrefix.size()), value));
+                        return true;
+                      });
   return members;
 }
 

@@ -101,9 +101,10 @@ void SimLog::read(Position from, size_t max_bytes, ReadCallback done) {
   }
   if (s.world.chance(Concern::kFaults, s.faults.read_repeats) && from.value() > 1) {
     s.world.reach("read repeated entries");
+    const Position asked = from;
     from =
         Position(from.value() - s.world.pick(Concern::kFaults, 1, std::min<uint64_t>(from.value() - 1, 5)));
-    from = std::max(from, s.server.first());
+    from = std::min(asked, std::max(from, s.server.first()));
   }
   if (s.world.chance(Concern::kFaults, s.faults.read_single)) max_bytes = 1;
   wait_for_entries(from, max_bytes, std::move(done));

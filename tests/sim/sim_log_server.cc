@@ -23,6 +23,7 @@ replication::AppendResult SimLogServer::append(Position position, const Hash128&
   history_[position.value()] = bytes;
   head_ = position;
   hash_ = replication::entry_hash(bytes);
+  lineage_[hash_] = previous;
   ++revision_;
   world_.trace("append " + std::to_string(position.value()) + " " + to_string(hash_));
   std::vector<std::pair<Position, std::function<void()>>> still_waiting;
@@ -65,17 +66,18 @@ void SimLogServer::halt(const std::string& words) {
 
 Status SimLogServer::publish(const replication::Presence& presence) {
   const auto found = members_.find(presence.name);
-  if (found != members_.end() && found->second.incarnation > presence.incarnation) {
+  if (found != members_.end() && found->second.presence.incarnation > presence.incarnation) {
     return Error{ErrorCode::kFailedPrecondition, "member " + presence.name + " was started again"};
   }
-  members_[presence.name] = presence;
+  members_[presence.name] = {presence, world_.monotonic_us()};
   ++revision_;
   return {};
 }
 
 std::vector<replication::Presence> SimLogServer::presences() const {
   std::vector<replication::Presence> all;
-  for (const auto& [name, presence] : members_) all.push_back(presence);
+  for (const auto& [name, published] : members_)
+    if (published.at_us + kPresenceUs >= world_.monotonic_us()) all.push_back(published.presence);
   return all;
 }
 

@@ -26,6 +26,7 @@ class SimLogServer {
   Position first() const { return first_; }
   void halt(const std::string& words);
   Status publish(const replication::Presence& presence);
+  // Of those that published within kPresenceUs: a lease.
   std::vector<replication::Presence> presences() const;
   // Calls `wake` once when the head has moved past `position` (or already has).
   void when_past(Position position, std::function<void()> wake);
@@ -41,6 +42,9 @@ class SimLogServer {
   // checks.
   const std::map<uint64_t, std::string>& history() const { return history_; }
 
+  // The hash before each entry that was ever appended, on whatever line of the log.
+  const std::map<Hash128, Hash128>& lineage() const { return lineage_; }
+
   struct Backup {
     std::map<uint64_t, std::string> entries;
     std::map<uint64_t, std::string> history;
@@ -55,13 +59,19 @@ class SimLogServer {
   SimWorld& world_;
   std::map<uint64_t, std::string> entries_;
   std::map<uint64_t, std::string> history_;
+  std::map<Hash128, Hash128> lineage_;
   Position head_;
   Hash128 hash_;
   Position first_{1};
   uint64_t revision_ = 1;
   std::string halt_words_;
   bool full_ = false;
-  std::map<std::string, replication::Presence> members_;
+  static constexpr uint64_t kPresenceUs = 10'000'000;
+  struct Published {
+    replication::Presence presence;
+    uint64_t at_us = 0;
+  };
+  std::map<std::string, Published> members_;
   std::vector<std::pair<Position, std::function<void()>>> waiting_;
 };
 

@@ -65,7 +65,9 @@ class SimNode final : public replication::Clock {
   explicit SimNode(SimWorld& world) : world_(world), state_(std::make_shared<State>()) {}
 
   uint64_t monotonic_us() const override { return world_.monotonic_us(); }
-  uint64_t wall_us() const override { return world_.wall_us(); }
+  uint64_t wall_us() const override { return world_.wall_us() + wall_offset_us_; }
+  // What an operator or a time server does to the wall clock; nothing but written times may follow it.
+  void shift_wall_us(uint64_t offset_us) { wall_offset_us_ += offset_us; }
   void after(uint64_t delay_us, std::function<void()> work) override;
   replication::Executor executor() {
     return [this](std::function<void()> work) { after(0, std::move(work)); };
@@ -74,6 +76,7 @@ class SimNode final : public replication::Clock {
   void pause() { state_->paused = true; }
   void resume();
   void crash();
+  bool paused() const { return state_->paused; }
 
  private:
   struct State {
@@ -82,6 +85,7 @@ class SimNode final : public replication::Clock {
     std::vector<std::function<void()>> held;
   };
   SimWorld& world_;
+  uint64_t wall_offset_us_ = 0;
   std::shared_ptr<State> state_;
 };
 

@@ -411,6 +411,12 @@ std::string Oracle::dump() const {
   return out;
 }
 
+std::map<uint32_t, std::string> Oracle::nexthop_rows() const {
+  std::map<uint32_t, std::string> rows;
+  for (const auto& [id, object] : state_.nexthops) rows[id.value()] = encode_nexthop_value(object);
+  return rows;
+}
+
 Hash128 Oracle::data_digest() const {
   Hash128 digest;
   const auto add = [&digest](char table, const std::string& key, const std::string& value) {

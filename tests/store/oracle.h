@@ -19,6 +19,8 @@ class Oracle {
   // As dump() of a store.
   std::string dump() const;
   Hash128 data_digest() const;
+  // Canonical values by id.
+  std::map<uint32_t, std::string> nexthop_rows() const;
 
  private:
   struct State {
