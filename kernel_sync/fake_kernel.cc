@@ -123,6 +123,10 @@ DumpOutcome FakeKernel::dump(std::vector<Row> rows, const std::function<void(con
   const bool half = outcome != DumpOutcome::kComplete || (may_be_short && strikes(faults.short_dumps));
   const size_t count = half ? rows.size() / 2 : rows.size();
   for (size_t i = 0; i < count; ++i) visit(rows[i]);
+  if (may_be_short && count != 0 && strikes(faults.restarted_dumps)) {
+    if (faults.amid_dump) faults.amid_dump();
+    visit(rows[0]);
+  }
   return outcome;
 }
 

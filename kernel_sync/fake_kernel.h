@@ -18,6 +18,10 @@ struct FakeFaults {
   int torn_dumps = 0;    // kInterrupted, with half of the rows
   int failed_dumps = 0;  // kFailed, with half of the rows
   int short_dumps = 0;   // kComplete, with half of the rows (KERNEL.md K14, K15)
+  // kComplete, with the first row once more at the end: the walk began again because the table changed, which
+  // `amid_dump` does.
+  int restarted_dumps = 0;
+  std::function<void()> amid_dump;
   int failed_gets = 0;   // every get and match
   int lost_sockets = 0;  // execute(): after `lost_after` steps of the call the socket fails ...
   size_t lost_after = 0;

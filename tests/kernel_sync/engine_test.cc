@@ -432,6 +432,34 @@ TEST(Engine, TwinsAreCleaned) {
   EXPECT_EQ(host.difference(), "");
 }
 
+// A dump beside another owner's changes shows a row of ours twice: that is no twin, and nothing is deleted
+// for it.
+TEST(Engine, RowShownTwiceWhileOthersChange) {
+  EngineHarness host;
+  fill(host);
+  host.run();
+  const uint64_t steps = host.engine->counters().steps;
+  for (uint32_t turn = 1; turn <= 3; ++turn) {
+    host.kernel.faults.restarted_dumps = 2;
+    host.kernel.faults.amid_dump = [&] {
+      for (const char* text : {"198.51.100.0/24", "2001:db8:99::/48"}) {
+        KernelRoute other;
+        other.route.key = key(text);
+        other.route.key.metric = turn * 10 + static_cast<uint32_t>(host.kernel.faults.restarted_dumps);
+        other.route.type = RouteType::kUnreachable;
+        other.route.protocol = 186;
+        ASSERT_EQ(host.kernel.foreign_append(other).words, "");
+      }
+    };
+    EXPECT_TRUE(host.engine->audit(host.now_ms, turn).ok());
+    EXPECT_EQ(host.kernel.faults.restarted_dumps, 0);
+    host.run();
+    EXPECT_EQ(host.engine->counters().steps, steps);
+  }
+  EXPECT_EQ(host.engine->counters().repaired_routes, 0u);
+  EXPECT_EQ(host.difference(), "");
+}
+
 // Lost notifications: everything is looked at, everything is right again (KERNEL.md K16).
 TEST(Engine, OverrunIsAnsweredByALook) {
   EngineHarness host;
