@@ -62,6 +62,9 @@ constexpr size_t kMaxWaitingReads = 1'024;
 // snapshot; and how many must have come before it is trimmed again.
 constexpr uint64_t kKeptLogEntries = 1'024;
 constexpr uint64_t kTrimStepEntries = 256;
+// Above this many entries a member that is slow to make them durable is not waited for: it heals by a
+// snapshot.
+constexpr uint64_t kMaxLogEntries = 16'384;
 // Jobs of one node at a time; each has this many transactions of this many commands and about so many bytes
 // in flight.
 constexpr size_t kMaxJobs = 4;

@@ -42,10 +42,6 @@ Status check_log(const NodeConfig& config) {
     return bad("--join needs --log etcd://HOST:PORT,... and --cluster NAME",
                "a node of its own is made with --bootstrap");
   }
-  if (config.join && config.bootstrap) {
-    return bad("--join and --bootstrap exclude each other",
-               "--bootstrap makes a cluster, --join waits for one");
-  }
   if (!config.etcd.tls && !(config.etcd.ca_file + config.etcd.cert_file + config.etcd.key_file).empty()) {
     return bad("certificates are given, but the log is etcd://, not etcds://",
                "write --log etcds://HOST:PORT,...");
@@ -82,9 +78,11 @@ Status apply_log_url(const std::string& url, NodeConfig& config) {
 }
 
 Status complete(NodeConfig& config) {
+  if (!config.verify_snapshot.empty()) return {};  // needs nothing but the file
   if (config.data_dir.empty())
     return bad("--data-dir is missing", "a directory of its own, for example /var/lib/waypost");
-  if (config.release) return {};  // needs only the directory and the protocol
+  if (config.release || !config.restore_snapshot.empty())
+    return {};  // needs only the directory and the protocol
   if (!is_name(config.name)) {
     return bad(config.name.empty() ? "--name is missing" : "name \"" + config.name + "\" cannot be used",
                "1 to 64 letters, digits, dots, dashes and underlines; each node has its own");

@@ -51,8 +51,10 @@ struct NodeConfig {
   size_t max_connections = 512;
 
   // Not part of what runs.
-  bool check_only = false;  // --check-config
-  bool release = false;     // --release: take our objects out of the kernel, and end
+  bool check_only = false;       // --check-config
+  bool release = false;          // --release: take our objects out of the kernel, and end
+  std::string verify_snapshot;   // --verify-snapshot FILE
+  std::string restore_snapshot;  // --restore-snapshot FILE
 };
 
 // From argv and the environment. Errors are kInvalidArgument; a request for --help or --version is none and

@@ -45,7 +45,9 @@ class TailMark {
   steady_clock::time_point written_at_;
 };
 
-Result<Engine> open_local(store::Store& store, Workers& disk, OrderThread& order) {
+}  // namespace
+
+Result<Engine> open_local_engine(store::Store& store, Workers& disk, OrderThread& order) {
   const auto mark = std::make_shared<TailMark>(store);
   replication::LocalLogOptions options;
   options.db = store.database();
@@ -56,18 +58,11 @@ Result<Engine> open_local(store::Store& store, Workers& disk, OrderThread& order
   Result<std::unique_ptr<replication::LocalLog>> log = replication::LocalLog::open(std::move(options));
   if (!log.ok()) return log.error();
   Engine engine;
+  engine.local = log->get();
   engine.log = std::move(*log);
   engine.name = "local";
   engine.close = [mark] { mark->flush(); };
   return engine;
-}
-
-}  // namespace
-
-Result<Engine> open_engine(const NodeConfig& config, store::Store& store, Workers& disk, OrderThread& order) {
-  if (config.etcd.endpoints.empty()) return open_local(store, disk, order);
-  return Error{ErrorCode::kUnsupported, "this build has no etcd engine",
-               "leave --log out for a node of its own"};
 }
 
 }  // namespace waypost::node

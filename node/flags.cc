@@ -44,6 +44,9 @@ void add_flags(CLI::App& app, NodeConfig& config, Given& given) {
   app.add_flag("--check-config", config.check_only, "check flags and file, and end");
   app.add_flag("--release", config.release,
                "take our routes and nexthops out of the kernel, offline, and end");
+  app.add_option("--verify-snapshot", config.verify_snapshot, "check a saved snapshot, and end");
+  app.add_option("--restore-snapshot", config.restore_snapshot,
+                 "make the store of --data-dir what a saved snapshot holds, offline, and end");
   app.add_flag("--version", given.version, "print the version, and end");
 }
 
@@ -112,6 +115,8 @@ Result<ParsedFlags> parse_flags(int argc, const char* const* argv) {
   config.etcd.dedicated = config.etcd.dedicated || flags.etcd.dedicated;
   config.check_only = flags.check_only;
   config.release = flags.release;
+  config.verify_snapshot = flags.verify_snapshot;
+  config.restore_snapshot = flags.restore_snapshot;
   if (Status status = complete(config); !status.ok()) return status.error();
   return parsed;
 }

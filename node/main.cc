@@ -13,6 +13,7 @@
 #include "node/kernel.h"
 #include "node/logging.h"
 #include "node/node.h"
+#include "node/snapshot_fetch.h"
 
 namespace {
 
@@ -36,6 +37,31 @@ void stop_at_once(int) {
 // Waits for SIGTERM or SIGINT on a thread of its own, so that no code of ours runs inside a handler.
 class Signals {
  public:
+  // Ends the waiting when it goes; a signal that came in between is found by the next.
+  class Watching {
+   public:
+    Watching(sigset_t set, Node& node) : thread_([set, &node] { wait(set, node); }) {}
+    Watching(Watching&&) = default;
+    ~Watching() {
+      if (!thread_.joinable()) return;
+      pthread_kill(thread_.native_handle(), SIGUSR1);
+      thread_.join();
+    }
+
+   private:
+    static void wait(sigset_t set, Node& node) {
+      int number = 0;
+      sigwait(&set, &number);
+      if (number == SIGUSR1) return;
+      log_info(number == SIGTERM ? "stopping (SIGTERM)" : "stopping (SIGINT)");
+      sd_notify(0, "STOPPING=1");
+      signal(SIGALRM, stop_at_once);
+      alarm(kStopSeconds);
+      node.quit();
+    }
+    std::thread thread_;
+  };
+
   Signals() {
     sigemptyset(&set_);
     sigaddset(&set_, SIGTERM);
@@ -44,27 +70,10 @@ class Signals {
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);
     signal(SIGPIPE, SIG_IGN);
   }
-  ~Signals() {
-    if (!thread_.joinable()) return;
-    pthread_kill(thread_.native_handle(), SIGUSR1);
-    thread_.join();
-  }
-  void watch(Node& node) {
-    thread_ = std::thread([this, &node] {
-      int number = 0;
-      sigwait(&set_, &number);
-      if (number == SIGUSR1) return;
-      log_info(number == SIGTERM ? "stopping (SIGTERM)" : "stopping (SIGINT)");
-      sd_notify(0, "STOPPING=1");
-      signal(SIGALRM, stop_at_once);
-      alarm(kStopSeconds);
-      node.quit();
-    });
-  }
+  Watching watch(Node& node) { return Watching(set_, node); }
 
  private:
   sigset_t set_;
-  std::thread thread_;
 };
 
 // Tells systemd that we are alive for as long as the order thread goes round.
@@ -101,18 +110,31 @@ int release(const NodeConfig& config) {
 
 int serve(const NodeConfig& config) {
   Signals signals;
-  Node node(config);
-  if (const Status status = node.start(); !status.ok()) return fail(status.error());
-  signals.watch(node);
-  const Watchdog watchdog(node);
-  const Status ended = node.run([&] {
-    log_info("node " + config.name + " serves clients on " + config.listen +
-             (config.http.empty() ? "" : ", HTTP on " + config.http) + ", data in " + config.data_dir);
-    sd_notify(0, "READY=1");
-  });
-  if (!ended.ok()) return fail(ended.error());
-  log_info("stopped");
-  return 0;
+  while (true) {
+    Node node(config);
+    const Signals::Watching watching = signals.watch(node);
+    if (const Status status = node.start(); !status.ok()) {
+      return node.was_told_to_quit() ? 0 : fail(status.error());
+    }
+    const Watchdog watchdog(node);
+    const Status ended = node.run([&] {
+      log_info("node " + config.name + " serves clients on " + config.listen +
+               (config.http.empty() ? "" : ", HTTP on " + config.http) + ", data in " + config.data_dir);
+      sd_notify(0, "READY=1");
+    });
+    if (node.wants_restart() && !node.was_told_to_quit()) {
+      log_warning(ended.error().message);
+      continue;
+    }
+    if (!ended.ok()) return fail(ended.error());
+    log_info("stopped");
+    return 0;
+  }
+}
+
+int print(const Result<std::string>& words) {
+  if (!words.ok()) return fail(words.error());
+  return std::printf("%s\n", words->c_str()) < 0;
 }
 
 }  // namespace
@@ -124,6 +146,9 @@ int main(int argc, char** argv) {
   const NodeConfig& config = parsed->config;
   start_logging(config.log_level);
   if (config.check_only) return std::puts("the configuration is good") < 0;
+  if (!config.verify_snapshot.empty()) return print(verify_snapshot_file(config.verify_snapshot));
+  if (!config.restore_snapshot.empty())
+    return print(restore_snapshot_file(config.restore_snapshot, config.data_dir));
   if (config.release) return release(config);
   return serve(config);
 }

@@ -3,6 +3,10 @@
 #include <algorithm>
 
 #include "model/limits.h"
+#include "node/enrol_internal.h"
+#include "node/logging.h"
+#include "node/parting.h"
+#include "replication/trim_limit.h"
 
 namespace waypost::node {
 
@@ -17,6 +21,7 @@ constexpr uint32_t kRulesLevel = 1;
 Membership::Membership(Dependencies dependencies) : given_(std::move(dependencies)) {}
 
 void Membership::start() {
+  if (given_.clustered) enrol();
   round();
 }
 
@@ -25,6 +30,10 @@ void Membership::round() {
   publish();
   given_.log.presences([this](Result<std::vector<replication::Presence>> result) {
     if (!stopped_) take_presences(std::move(result));
+  });
+  // Any member trims, so where the log begins is asked.
+  given_.log.first([this](Result<Position> first) {
+    if (!stopped_ && first.ok()) trimmed_ = std::max(trimmed_, *first);
   });
   if (!syncing_) {
     syncing_ = true;
@@ -54,6 +63,8 @@ void Membership::after_sync(Synced synced) {
   syncing_ = false;
   durable_ = synced.durable;
   members_ = std::move(synced.members);
+  if (given_.clustered && enrolled_ && !is_member(members_, given_.config.name))
+    return given_.must_exit(removed_words(given_.config));
   trim_now_and_then();
 }
 
@@ -96,28 +107,47 @@ uint64_t Membership::presences_age_ms() const {
 // the alarm.
 void Membership::compare_digests() {
   const Hash128 history = given_.store.stamp().history;
-  size_t equal = 1;
-  std::vector<std::string> differing;
+  size_t equal = 1, differing = 0;
   std::string words;
   for (const replication::Presence& other : presences_) {
     if (other.name == given_.config.name || other.history != history) continue;
     const std::optional<Hash128> data = given_.store.digest_at(Revision(other.revision));
     const auto control = control_digests_.find(other.applied.value());
-    const bool control_differs = control != control_digests_.end() && control->second != other.control_digest;
-    if (!data && control == control_digests_.end()) continue;
+    const bool control_known = control != control_digests_.end();
+    if (!data && !control_known) continue;
     ++digest_checks_;
-    if ((!data || *data == other.data_digest) && !control_differs) {
+    const bool data_differs = data && *data != other.data_digest;
+    if (!data_differs) partings_.erase(other.name);
+    if (data_differs) {
+      words = data_difference(other);
+    } else if (control_known && control->second != other.control_digest) {
+      words = "tables session and control differ from member " + other.name + " at position " +
+              std::to_string(other.applied.value());
+    } else {
       ++equal;
       continue;
     }
-    differing.push_back(other.name);
-    words = control_differs ? "control state differs from " + other.name + " at position " +
-                                  std::to_string(other.applied.value())
-                            : "nexthops or routes differ from " + other.name + " at revision " +
-                                  std::to_string(other.revision);
+    ++differing;
   }
-  status_ = differing.empty() ? "ok" : words;
-  diverged_ = differing.size() > equal ? words : "";
+  if (!words.empty() && words != status_) log_error(words);
+  status_ = words.empty() ? "ok" : words;
+  diverged_ = differing > equal ? words : "";
+}
+
+// At once what is seen; once the two histories are compared, where they parted.
+std::string Membership::data_difference(const replication::Presence& other) {
+  const auto known = partings_.find(other.name);
+  if (known != partings_.end()) return known->second;
+  const std::string seen = "table nexthop or route differs from member " + other.name + " at revision " +
+                           std::to_string(other.revision);
+  partings_[other.name] = seen;
+  given_.readers.post([this, other] {
+    std::string words = parting_words(given_.store, other);
+    given_.order.post([this, name = other.name, words = std::move(words)] {
+      if (const auto asked = partings_.find(name); asked != partings_.end()) asked->second = words;
+    });
+  });
+  return seen;
 }
 
 std::optional<Error> Membership::refusal() const {
@@ -130,18 +160,18 @@ std::optional<Error> Membership::refusal() const {
 
 Position Membership::trim_limit() const {
   if (!given_.clustered) return durable_;
-  Position limit = durable_;
-  for (const replication::Presence& live : presences_) limit = std::min(limit, live.durable);
-  std::vector<Position> all;
+  std::vector<replication::TrimMember> all;
   for (const store::ReadView::Member& member : members_) {
     const auto known = last_durable_.find(member.name);
-    all.push_back(member.name == given_.config.name ? durable_
-                  : known == last_durable_.end()    ? Position(0)
-                                                    : known->second);
+    const bool live = std::any_of(
+        presences_.begin(), presences_.end(),
+        [&member](const replication::Presence& presence) { return presence.name == member.name; });
+    all.push_back({known == last_durable_.end() ? Position(0) : known->second, live});
+    if (member.name == given_.config.name) all.back() = {durable_, true};
   }
-  std::sort(all.rbegin(), all.rend());
-  if (all.empty()) return Position(0);
-  return std::min(limit, all[std::min<size_t>(1, all.size() - 1)]);
+  const bool over_cap =
+      given_.replica.status().known_tail.value() - trimmed_.value() > limits::kMaxLogEntries;
+  return replication::trim_limit(all, over_cap);
 }
 
 void Membership::trim_now_and_then() {

@@ -26,6 +26,7 @@ class Membership {
     const NodeConfig& config;
     OrderThread& order;
     Workers& writer;  // the thread that applies: syncs and trims run there
+    Workers& readers;
     store::Store& store;
     replication::Log& log;
     replication::Replica& replica;
@@ -44,6 +45,9 @@ class Membership {
   bool signs() const { return given_.clustered; }
   uint64_t incarnation() const { return given_.incarnation; }
   Position durable() const { return durable_; }
+
+  // A member takes changes once the state knows it under its incarnation.
+  bool enrolled() const { return !given_.clustered || enrolled_; }
 
   // Why this node answers nobody: its state differs from the others'. Otherwise none.
   std::optional<Error> refusal() const;
@@ -71,19 +75,26 @@ class Membership {
   Synced sync();  // on the writer
   void after_sync(Synced synced);
   void publish();
+  void enrol();
+  void enrol_again(const std::string& why);
+  void add_self();
+  void claim();
   void take_presences(Result<std::vector<replication::Presence>> result);
   void compare_digests();
+  std::string data_difference(const replication::Presence& other);
   void trim_now_and_then();
 
   Dependencies given_;
   bool stopped_ = false;
   bool syncing_ = false;
+  bool enrolled_ = false;
   Position durable_;
   std::vector<replication::Presence> presences_;
   uint64_t presences_at_us_ = 0;
   uint64_t digest_checks_ = 0;
   std::string status_ = "ok";
   std::string diverged_;
+  std::map<std::string, std::string> partings_;  // of members whose rows differ: in words, where from
   Position trimmed_;
   std::vector<store::ReadView::Member> members_;  // of the state, as of the last sync
   std::map<std::string, Position>

@@ -29,6 +29,7 @@ namespace {
 
 constexpr size_t kReaders = 2;
 constexpr uint64_t kTickUs = 1'000'000;
+constexpr uint64_t kRememberTicks = 5;
 // Ready means: this close behind the newest position known.
 constexpr uint64_t kReadyLag = 1'000;
 
@@ -51,16 +52,18 @@ struct Node::Impl {
   const NodeConfig config;
   RateLimitedLog limited;
   std::atomic<bool> stopping = false;
+  std::atomic<bool> told_to_quit = false;
   std::atomic<uint64_t> beats = 0;
   std::string exit_reason;  // order thread
+  bool restart_wanted = false;
 
   // In the order in which they feed each other.
   OrderThread order;
   FreeSpace space;
   std::unique_ptr<store::Store> store;
-  std::unique_ptr<Workers> readers;
-  std::unique_ptr<Workers> disk;
-  std::unique_ptr<Workers> writer;
+  std::unique_ptr<Workers> readers = std::make_unique<Workers>("wp-reader", kReaders);
+  std::unique_ptr<Workers> disk = std::make_unique<Workers>("wp-log", 1);
+  std::unique_ptr<Workers> writer = std::make_unique<Workers>("wp-writer", 1);
   Engine engine;
   std::unique_ptr<replication::Replica> replica;
   std::unique_ptr<Membership> membership;
@@ -79,19 +82,21 @@ struct Node::Impl {
 
   Status start();
   Status open_store();
-  Status open_log();
+  Status open_member();
   void build_replica();
   Status open_ports();
   HttpHandlers http_handlers();
   void tick();
+  void watch_log();
   void assess_readiness();
   void exit_for(const std::string& why);
   void take_down();
 };
 
 Status Node::Impl::start() {
-  if (Status status = open_store(); !status.ok()) return status;
-  if (Status status = open_log(); !status.ok()) return status;
+  if (Status status = config.etcd.endpoints.empty() ? open_store() : open_member(); !status.ok())
+    return status;
+  for (const std::string& note : store->notes()) log_warning(note);
   build_replica();
   if (config.kernel_sync) {
     Result<std::unique_ptr<KernelSync>> opened = KernelSync::open(config, *store);
@@ -103,25 +108,40 @@ Status Node::Impl::start() {
     order.post([this] { watchers.on_revision(); });
   });
   parts.reset(new Parts{config, order, *readers, *store, *engine.log, *replica, space, *membership, watchers,
-                        jobs, kernel ? &kernel->syncer() : nullptr, engine.name, order.wall_us(), stopping});
+                        jobs, kernel ? &kernel->syncer() : nullptr, engine.name, engine.local,
+                        order.wall_us(), stopping});
   return open_ports();
 }
 
+// A node of its own: its log is in its store.
 Status Node::Impl::open_store() {
   Result<std::unique_ptr<store::Store>> opened = store::Store::open(store_options(config));
   if (!opened.ok()) return opened.error();
   store = std::move(*opened);
-  for (const std::string& note : store->notes()) log_warning(note);
-  readers = std::make_unique<Workers>("wp-reader", kReaders);
-  disk = std::make_unique<Workers>("wp-log", 1);
-  writer = std::make_unique<Workers>("wp-writer", 1);
+  Result<Engine> log = open_local_engine(*store, *disk, order);
+  if (!log.ok()) return log.error();
+  engine = std::move(*log);
   return {};
 }
 
-Status Node::Impl::open_log() {
-  Result<Engine> opened = open_engine(config, *store, *disk, order);
-  if (!opened.ok()) return opened.error();
-  engine = std::move(*opened);
+// A member: its cluster says first whose store this must be, and whether it needs a snapshot.
+Status Node::Impl::open_member() {
+  store::StoreOptions options = store_options(config);
+  options.create = false;
+  Result<std::unique_ptr<store::Store>> existing = store::Store::open(options);
+  if (!existing.ok() && existing.error().code != ErrorCode::kNotFound) return existing.error();
+  if (!existing.ok() && !config.bootstrap && !config.join) return existing.error();
+  if (existing.ok()) store = std::move(*existing);
+  const auto ours = store ? std::optional(store->stamp()) : std::nullopt;
+  Result<ClusterPlace> place = find_place(config, order, ours, [this] { store.reset(); });
+  if (!place.ok()) return place.error();
+  if (!store) {
+    options.create = true;
+    Result<std::unique_ptr<store::Store>> made = store::Store::open(with_cluster(options, place->cluster));
+    if (!made.ok()) return made.error();
+    store = std::move(*made);
+  }
+  engine = engine_of(std::move(*place), config);
   return {};
 }
 
@@ -133,11 +153,12 @@ void Node::Impl::build_replica() {
   options.applied = stamp.position;
   options.applied_hash = stamp.chain;
   options.highest_engine_revision = engine.highest_revision;
+  options.alone = !engine.clustered;
   replica =
       std::make_unique<replication::Replica>(options, *engine.log, order, apply_to(*store, *writer, order));
-  membership = std::make_unique<Membership>(
-      Membership::Dependencies{config, order, *writer, *store, *engine.log, *replica, engine.clustered,
-                               engine.incarnation, [this](const std::string& why) { exit_for(why); }});
+  membership = std::make_unique<Membership>(Membership::Dependencies{
+      config, order, *writer, *readers, *store, *engine.log, *replica, engine.clustered, engine.incarnation,
+      [this](const std::string& why) { exit_for(why); }});
 }
 
 Status Node::Impl::open_ports() {
@@ -180,9 +201,19 @@ HttpHandlers Node::Impl::http_handlers() {
 void Node::Impl::tick() {
   if (stopping) return;
   ++beats;
+  if (engine.clustered) watch_log();
   assess_readiness();
   metrics.sample(*parts, server->connections());
   order.after(kTickUs, [this] { tick(); });
+}
+
+// Behind the oldest entry only a snapshot helps, which a start fetches.
+void Node::Impl::watch_log() {
+  const replication::ReplicaStatus status = replica->status();
+  if (beats % kRememberTicks == 0) remember_engine_revision(config.data_dir, status.engine_revision);
+  if (!status.trimmed_past) return;
+  restart_wanted = true;
+  exit_for("this member is behind the oldest entry of the log; it starts again and fetches a snapshot");
 }
 
 void Node::Impl::assess_readiness() {
@@ -233,10 +264,11 @@ void Node::Impl::take_down() {
   if (readers) readers->join();
   if (disk) disk->join();
   if (writer) writer->join(true);
-  if (store) {
-    store->sync();
-    engine.close();
-  }
+  if (!store) return;
+  store->sync();
+  engine.close();
+  if (replica && engine.clustered)
+    remember_engine_revision(config.data_dir, replica->status().engine_revision);
 }
 
 Node::Node(NodeConfig config) : impl_(std::make_unique<Impl>(std::move(config))) {}
@@ -264,6 +296,7 @@ Status Node::run(const std::function<void()>& ready) {
 }
 
 void Node::quit() {
+  impl_->told_to_quit = true;
   impl_->stopping = true;
   impl_->order.quit();
 }
@@ -273,6 +306,12 @@ uint16_t Node::port() const {
 }
 uint16_t Node::http_port() const {
   return impl_->http ? impl_->http->port() : 0;
+}
+bool Node::wants_restart() const {
+  return impl_->restart_wanted;
+}
+bool Node::was_told_to_quit() const {
+  return impl_->told_to_quit;
 }
 uint64_t Node::heartbeats() const {
   return impl_->beats;

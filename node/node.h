@@ -30,8 +30,11 @@ class Node {
   // when clients are served. An error is a reason to exit that came up while running (another process took
   // this member's name).
   Status run(const std::function<void()>& ready = {});
-  // Any thread, and signal handlers' threads.
+  // Any thread. Also ends a start() that waits for its cluster.
   void quit();
+  bool was_told_to_quit() const;
+  // run() ended so that a new Node can do what only a start can: fetch a snapshot.
+  bool wants_restart() const;
 
   uint16_t port() const;       // of clients
   uint16_t http_port() const;  // 0 without HTTP

@@ -5,7 +5,6 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
-#include <future>
 
 namespace waypost::node {
 
@@ -39,13 +38,11 @@ void OrderThread::quit() {
   impl_->io.stop();
 }
 
-void OrderThread::call(const std::function<void()>& work) {
-  std::promise<void> done;
-  post([&] {
-    work();
-    done.set_value();
-  });
-  done.get_future().wait();
+bool OrderThread::run_until(const std::function<bool()>& done) {
+  while (!done()) {
+    if (impl_->io.run_one() == 0) return false;
+  }
+  return true;
 }
 
 uint64_t OrderThread::monotonic_us() const {

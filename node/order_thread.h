@@ -28,8 +28,9 @@ class OrderThread final : public replication::Clock {
   // Runs on the calling thread until quit(). What was posted and is not run by then is dropped.
   void run();
   void quit();
-  // From another thread than the order thread, while it runs: `work` is done on it when this returns.
-  void call(const std::function<void()>& work);
+  // Before run(), on the thread that will run it: goes on until `done` says so. False where quit() came
+  // first.
+  bool run_until(const std::function<bool()>& done);
 
   uint64_t monotonic_us() const override;
   uint64_t wall_us() const override;

@@ -17,6 +17,10 @@
 #include "rpc/call.h"
 #include "store/store.h"
 
+namespace waypost::replication {
+class LocalLog;
+}
+
 namespace waypost::node {
 
 class Jobs;
@@ -36,7 +40,9 @@ struct Parts {
   Jobs& jobs;                   // order thread only
   kernel_sync::Syncer* syncer;  // none where kernel_sync is off
   std::string engine;           // "local", "etcd"
-  uint64_t started_us = 0;      // wall clock
+  // Where the log is this node's own; otherwise none. Order thread only.
+  replication::LocalLog* local = nullptr;
+  uint64_t started_us = 0;  // wall clock
   std::atomic<bool>& stopping;
 };
 
@@ -59,6 +65,8 @@ void serve_node_status(Parts& parts, SharedCall call);
 void serve_members(Parts& parts, SharedCall call);
 void serve_check(Parts& parts, SharedCall call);
 void serve_trim(Parts& parts, SharedCall call);
+void serve_grow(Parts& parts, SharedCall call);
+void serve_snapshot(Parts& parts, SharedCall call);
 
 std::string hash_bytes(const Hash128& hash);  // 16 bytes, big-endian
 

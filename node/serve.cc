@@ -43,6 +43,10 @@ void serve(Parts& parts, SharedCall call) {
       return serve_check(parts, std::move(call));
     case Request::kTrim:
       return serve_trim(parts, std::move(call));
+    case Request::kGrow:
+      return serve_grow(parts, std::move(call));
+    case Request::kSnapshot:
+      return serve_snapshot(parts, std::move(call));
     default:
       break;
   }

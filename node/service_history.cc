@@ -51,6 +51,7 @@ class HistoryStream : public std::enable_shared_from_this<HistoryStream> {
     for (const Change& change : set.changes) nexthops += change.table == DataTable::kNexthop ? 1 : 0;
     item.set_nexthops(nexthops);
     item.set_routes(static_cast<uint32_t>(set.changes.size()) - nexthops);
+    if (const auto digest = parts_.store.digest_at(set.revision)) item.set_data_digest(hash_bytes(*digest));
     call_->send(std::move(part));
   }
 

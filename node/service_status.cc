@@ -1,5 +1,7 @@
 // How this node and the others are: status, members, check, trim.
+#include "node/engine.h"
 #include "node/fib_status_internal.h"
+#include "node/logging.h"
 #include "node/membership.h"
 #include "node/parts_internal.h"
 #include "node/version.h"
@@ -172,6 +174,24 @@ void serve_trim(Parts& parts, SharedCall call) {
     end.mutable_trim()->set_first(first->value());
     call->finish(std::move(end));
   });
+}
+
+void serve_grow(Parts& parts, SharedCall call) {
+  const rpc::Grow& asked = call->request().grow();
+  if (parts.local == nullptr) {
+    return call->fail({ErrorCode::kFailedPrecondition,
+                       "node " + parts.config.name + " is a member of a cluster already", ""});
+  }
+  NodeConfig target = parts.config;
+  target.cluster = asked.cluster();
+  Status status = apply_log_url(asked.log(), target);
+  if (status.ok()) status = complete(target);
+  if (status.ok() && target.etcd.endpoints.empty())
+    status = Error{ErrorCode::kInvalidArgument, "a cluster's log is etcd://HOST:PORT,...", ""};
+  if (!status.ok()) return call->fail(status.error());
+  log_info("growing into " + asked.log() + ", cluster " + asked.cluster());
+  grow(target, *parts.local, parts.store.stamp().cluster, parts.order,
+       [call](Status grown) { grown.ok() ? call->finish({}) : call->fail(grown.error()); });
 }
 
 }  // namespace waypost::node

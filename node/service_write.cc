@@ -10,6 +10,7 @@ namespace waypost::node {
 namespace {
 
 constexpr uint32_t kBusyRetryMs = 20;
+constexpr uint32_t kJoiningRetryMs = 200;
 
 // Field numbers of waypost.pb.Proposal (model/transaction.proto).
 constexpr uint64_t kAuthor = 1, kMember = 2, kIncarnation = 3, kOpenSession = 4, kSessionTransaction = 5;
@@ -71,6 +72,12 @@ void answer(const SharedCall& call, replication::ProposeResult result) {
 void propose(Parts& parts, const SharedCall& call, std::string proposal) {
   if (const std::optional<Error> refused = parts.membership.refusal()) return call->fail(*refused);
   if (const std::optional<Error> full = parts.space.refusal()) return call->fail(*full);
+  if (!parts.membership.enrolled()) {
+    return call->fail(
+        {ErrorCode::kUnavailable, "member " + parts.config.name + " is still joining its cluster",
+         "ask another member, or wait"},
+        kJoiningRetryMs);
+  }
   if (parts.membership.signs()) sign(proposal, parts.config.name, parts.membership.incarnation());
   parts.replica.propose(std::move(proposal),
                         [call](replication::ProposeResult result) { answer(call, std::move(result)); });
