@@ -7,6 +7,7 @@
 #   flush        the same flushed, in no group and in two-member groups, beside `ip -6 nexthop flush`
 #   kernel       the full table: import, list, failover, one route, withdrawal with the group, flush, beside `ip` and the floor
 #   seed         232,144 contiguous /24 under a /20, in the trie and end to end to the kernel, by eighths
+#   replication  one member on three etcd servers beside bare puts to them
 #   words        batch lines to commands to bytes and back
 # Ratios matter; seconds do not travel. Every rival runs in the same run, interleaved, medians of ROUNDS (default 5).
 set -euo pipefail
@@ -19,7 +20,7 @@ for name in $names; do
     trie) "$bin/trie_bench" ;;
     store) "$bin/store_bench" ;;
     words) "$bin/words_bench" ;;
-    import | list | flush | kernel | seed) "$here/$name.sh" ;;
+    import | list | flush | kernel | seed | replication) "$here/$name.sh" ;;
     *)
       echo "error: no bench is called '$name'" >&2
       exit 1
