@@ -51,11 +51,13 @@ host_down() { # HOST: its kernel state is gone
   unset "RUNNING[$1]"
 }
 on() { local host=$1; shift; ip netns exec "$host" "$@"; }
+# In the background, as the very process that $! names, so that a signal reaches it and no shell in between.
+become() { local host=$1; shift; exec ip netns exec "$host" "$@"; }
 
 etcd_start() { # HOST
   local address
   address=$(host_address "$1")
-  on "$1" etcd --name="$1" --data-dir="$LAB_DIR/$1" --listen-client-urls="http://$address:2379" \
+  become "$1" etcd --name="$1" --data-dir="$LAB_DIR/$1" --listen-client-urls="http://$address:2379" \
     --advertise-client-urls="http://$address:2379" --listen-peer-urls="http://$address:2380" \
     --initial-advertise-peer-urls="http://$address:2380" \
     --initial-cluster="s1=http://10.9.0.11:2380,s2=http://10.9.0.12:2380,s3=http://10.9.0.13:2380" \
@@ -70,7 +72,7 @@ member_start() { # HOST [ARGS]
   [ "$host" != n1 ] || kind=
   mkdir -p "$LAB_DIR/$host" "$LAB_DIR/run-$host"
   # A /run of its own: it is where kernel_sync keeps the proof that store and FIB belong together.
-  on "$host" unshare --mount --propagation private bash -c "mount --bind '$LAB_DIR/run-$host' /run/waypost && exec \"\$@\"" member \
+  become "$host" unshare --mount --propagation private bash -c "mount --bind '$LAB_DIR/run-$host' /run/waypost && exec \"\$@\"" member \
     waypostd --name "$host" --data-dir "$LAB_DIR/$host" --listen "$address:7601" --http "$address:7602" \
     --log etcd://10.9.0.11:2379,10.9.0.12:2379,10.9.0.13:2379 --cluster lab --bootstrap $kind --kernel-sync "$@" \
     >>"$LAB_DIR/$host.log" 2>&1 &
