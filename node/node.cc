@@ -83,6 +83,7 @@ struct Node::Impl {
   Status start();
   Status open_store();
   Status open_member();
+  Status open_kernel();
   void build_replica();
   Status open_ports();
   HttpHandlers http_handlers();
@@ -98,11 +99,7 @@ Status Node::Impl::start() {
     return status;
   for (const std::string& note : store->notes()) log_warning(note);
   build_replica();
-  if (config.kernel_sync) {
-    Result<std::unique_ptr<KernelSync>> opened = KernelSync::open(config, *store);
-    if (!opened.ok()) return opened.error();
-    kernel = std::move(*opened);
-  }
+  if (Status status = open_kernel(); !status.ok()) return status;
   store->on_revision([this](Revision) {
     if (kernel) kernel->syncer().notify();
     order.post([this] { watchers.on_revision(); });
@@ -111,6 +108,14 @@ Status Node::Impl::start() {
                         jobs, kernel ? &kernel->syncer() : nullptr, engine.name, engine.local,
                         order.wall_us(), stopping});
   return open_ports();
+}
+
+Status Node::Impl::open_kernel() {
+  if (!config.kernel_sync || kernel) return {};
+  Result<std::unique_ptr<KernelSync>> opened = KernelSync::open(config, *store);
+  if (!opened.ok()) return opened.error();
+  kernel = std::move(*opened);
+  return {};
 }
 
 // A node of its own: its log is in its store.
@@ -131,9 +136,16 @@ Status Node::Impl::open_member() {
   Result<std::unique_ptr<store::Store>> existing = store::Store::open(options);
   if (!existing.ok() && existing.error().code != ErrorCode::kNotFound) return existing.error();
   if (!existing.ok() && !config.bootstrap && !config.join) return existing.error();
-  if (existing.ok()) store = std::move(*existing);
+  if (existing.ok()) {
+    store = std::move(*existing);
+    // A host that reboots while its cluster is out of reach has its routes again from its own disk.
+    if (Status status = open_kernel(); !status.ok()) return status;
+  }
   const auto ours = store ? std::optional(store->stamp()) : std::nullopt;
-  Result<ClusterPlace> place = find_place(config, order, ours, [this] { store.reset(); });
+  Result<ClusterPlace> place = find_place(config, order, ours, [this] {
+    kernel.reset();
+    store.reset();
+  });
   if (!place.ok()) return place.error();
   if (!store) {
     options.create = true;
