@@ -114,10 +114,9 @@ class PlaceFinder {
   }
 
   Result<Genesis> make_genesis(const std::optional<store::StateStamp>& ours) {
-    if (!config_.bootstrap && !ours) {
-      return Error{ErrorCode::kNotFound,
-                   log_->describe() + " has no log yet, and there is no store in " + config_.data_dir,
-                   "start one node with --bootstrap to make both; the others with --join"};
+    if (!config_.bootstrap) {
+      return Error{ErrorCode::kNotFound, log_->describe() + " holds no log yet",
+                   "start one node with --bootstrap to make it; the others with --join"};
     }
     Genesis genesis;
     genesis.cluster = ours ? ours->cluster : minted_id();

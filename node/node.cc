@@ -241,6 +241,8 @@ void Node::Impl::assess_readiness() {
   const uint64_t lag = status.known_tail.value() - std::min(status.applied, status.known_tail).value();
   judge("applied", lag <= kReadyLag && !status.trimmed_past,
         std::to_string(status.applied.value()) + ", " + std::to_string(lag) + " behind");
+  if (engine.clustered)
+    judge("member", membership->enrolled(), membership->enrolled() ? "joined" : "still joining its cluster");
   judge("writes", status.halted.empty(), status.halted.empty() ? "taken" : status.halted);
   const std::optional<Error> refused = membership->refusal();
   judge("state", !refused, refused ? refused->message : membership->status_line());

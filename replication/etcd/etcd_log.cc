@@ -111,15 +111,23 @@ void EtcdLog::tail(TailCallback done) {
   });
 }
 
+// The mark, or what is there where a full etcd took the deletion but not the mark.
 void EtcdLog::first(std::function<void(Result<Position>)> done) {
+  const EtcdKeys& keys = core_->keys;
   etcd::TxnRequest txn;
-  then_get(txn, core_->keys.trim());
+  then_get(txn, keys.trim());
+  then_get(txn, keys.head());
+  then_get(txn, keys.log(), keys.log_end(), 1);
   core_->txn(txn, [core = core_, done = std::move(done)](const Result<etcd::TxnResponse>& response,
                                                          const EtcdAnswer&) {
     if (!response.ok()) return done(response.error());
-    const std::optional<Position> first = parse_hex_position(value_of(*response, 0));
-    if (!first) return done(core->no_log());
-    done(*first);
+    const std::optional<Position> mark = parse_hex_position(value_of(*response, 0));
+    const std::optional<EtcdHead> head = decode_head(value_of(*response, 1));
+    if (!mark || !head) return done(core->no_log());
+    const etcd::RangeResponse& oldest = response->responses(2).response_range();
+    const std::optional<Position> there =
+        oldest.kvs_size() == 0 ? std::nullopt : core->keys.position(oldest.kvs(0).key());
+    done(std::max(*mark, there.value_or(head->position.next())));
   });
 }
 
@@ -139,22 +147,26 @@ void EtcdLog::trim(Position below, DoneCallback done) {
                             ", so it cannot be trimmed below " + std::to_string(below.value())});
     }
     if (below <= *first) return done({});
-    core->trim_step(*first, below, done);
+    core->trim_step(*first, below, true, done);
   });
 }
 
-// In steps, so that no transaction deletes more than etcd swallows without a stall. `trim` and the entries go
-// together.
-void EtcdLog::Core::trim_step(Position from, Position below, DoneCallback done) {
+// In steps, so that no transaction deletes more than etcd swallows without a stall. The mark and the entries
+// go together, except in an etcd that is full: it takes deletions only, and trimming is what heals it.
+void EtcdLog::Core::trim_step(Position from, Position below, bool marked, DoneCallback done) {
   const Position step = std::min(below, Position(from.value() + limits::kMaxTrimStep));
   etcd::TxnRequest request;
   if_value_less(request, keys.trim(), EtcdKeys::hex(step));
-  then_put(request, keys.trim(), EtcdKeys::hex(step));
+  if (marked) then_put(request, keys.trim(), EtcdKeys::hex(step));
   then_delete(request, keys.log(), keys.entry(step));
-  txn(request, [self = shared_from_this(), step, below, done = std::move(done)](
+  txn(request, [self = shared_from_this(), from, step, below, marked, done = std::move(done)](
                    const Result<etcd::TxnResponse>& response, const EtcdAnswer&) {
-    if (!response.ok()) return done(response.error());
-    if (step < below) return self->trim_step(step, below, done);
+    if (!response.ok()) {
+      const bool full = response.error().code == ErrorCode::kResourceExhausted;
+      if (full && marked) return self->trim_step(from, below, false, done);
+      return done(response.error());
+    }
+    if (step < below) return self->trim_step(step, below, marked, done);
     if (self->options.dedicated) self->compact(response->header().revision());
     done({});
   });

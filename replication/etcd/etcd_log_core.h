@@ -29,7 +29,7 @@ struct EtcdLog::Core : std::enable_shared_from_this<EtcdLog::Core> {
   // etcd_log.cc
   void on_append(const Hash128& hash, Position position, const Result<etcd::TxnResponse>& response,
                  const EtcdAnswer& answer, const AppendCallback& done);
-  void trim_step(Position from, Position below, DoneCallback done);
+  void trim_step(Position from, Position below, bool marked, DoneCallback done);
   void compact(int64_t revision);
   Error no_log() const;
 
