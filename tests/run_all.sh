@@ -39,6 +39,11 @@ cmake --build --preset release
 run tidy build -R '^tidy'
 run release build -E '^tidy'
 
+say "clusters in namespaces: every scenario"
+as_root tests/cluster/cluster.sh all | tee "$logs/cluster" || failed=1
+passed=$((passed + $(grep -c '^scenario .* passed in' "$logs/cluster" || true)))
+[ "$failed" = 0 ] || finish
+
 say "ASan and UBSan build: unit tests and the simulation"
 cmake --preset asan >/dev/null
 cmake --build --preset asan --target asan_tests
