@@ -8,7 +8,7 @@
 namespace waypost::cli {
 namespace {
 
-Error usage(std::string message, std::string hint = {}) {
+Error query_error(std::string message, std::string hint = {}) {
   return {ErrorCode::kInvalidArgument, std::move(message), std::move(hint)};
 }
 
@@ -20,7 +20,7 @@ class WordReader {
   std::string_view take() { return words_[at_++].text; }
   std::string_view keyword() const { return words_[at_ - 1].text; }
   Result<std::string_view> value() {
-    if (done()) return usage("\"" + std::string(keyword()) + "\" needs a value");
+    if (done()) return query_error("\"" + std::string(keyword()) + "\" needs a value");
     return take();
   }
 
@@ -36,7 +36,7 @@ Result<uint32_t> parse_decimal(std::string_view text, std::string_view what) {
   const char* last = text.data() + text.size();
   const auto [end, error] = std::from_chars(first, last, number, hexadecimal ? 16 : 10);
   if (error == std::errc() && end == last && first != last) return number;
-  return usage("\"" + std::string(text) + "\" is not a " + std::string(what));
+  return query_error("\"" + std::string(text) + "\" is not a " + std::string(what));
 }
 
 // Reads the value behind the keyword just taken into `field`.
@@ -55,14 +55,15 @@ Result<std::string> device_name(std::string_view text) {
 }
 
 Error per_host(std::string_view word) {
-  return usage("\"" + std::string(word) + "\" is decided on each host, so the store cannot filter by it",
-               "ask the kernel of that host: ip route, or waypost fib");
+  return query_error(
+      "\"" + std::string(word) + "\" is decided on each host, so the store cannot filter by it",
+      "ask the kernel of that host: ip route, or waypost fib");
 }
 
 Error unknown_filter(std::string_view object, std::string_view word,
                      std::span<const std::string_view> known) {
-  return usage(std::string(object) + ": \"" + std::string(word) + "\" is not a filter",
-               parse::did_you_mean(word, known));
+  return query_error(std::string(object) + ": \"" + std::string(word) + "\" is not a filter",
+                     parse::did_you_mean(word, known));
 }
 
 constexpr std::string_view kNexthopFilters[] = {"id", "dev", "groups", "fdb", "proto", "protocol"};
@@ -73,7 +74,7 @@ Status read_nexthop_filter(WordReader& reader, NexthopQuery& query, const ParseC
     return read_value(reader, query.id, [](std::string_view text) -> Result<NexthopId> {
       const Result<uint32_t> id = parse_decimal(text, "nexthop id");
       if (!id.ok()) return id.error();
-      if (*id == 0) return usage("nexthop id 0 is never stored");
+      if (*id == 0) return query_error("nexthop id 0 is never stored");
       return NexthopId(*id);
     });
   }
@@ -97,8 +98,8 @@ Result<RouteType> parse_type(std::string_view text) {
                                                                {"throw", RouteType::kThrow}};
   for (const auto& [word, type] : kTypes)
     if (word == text) return type;
-  return usage("\"" + std::string(text) + "\" is not a type of stored routes",
-               "unicast, blackhole, unreachable, prohibit or throw");
+  return query_error("\"" + std::string(text) + "\" is not a type of stored routes",
+                     "unicast, blackhole, unreachable, prohibit or throw");
 }
 
 // The prefix behind root, match, exact or nothing.
@@ -108,7 +109,7 @@ Status read_prefix(std::string_view text, RouteQuery::Selector selector, RouteQu
   const Result<Prefix> prefix = parse_prefix(text, &hint);
   if (!prefix.ok()) return prefix.error();
   if (context.family && prefix->family() != *context.family)
-    return usage("\"" + std::string(text) + "\" is not of the family that -4 or -6 asks for");
+    return query_error("\"" + std::string(text) + "\" is not of the family that -4 or -6 asks for");
   query.prefix = *prefix;
   query.selector = selector;
   query.family = prefix->family();
@@ -119,7 +120,7 @@ Status read_table(WordReader& reader, RouteQuery& query, const ParseContext& con
   const Result<std::string_view> text = reader.value();
   if (!text.ok()) return text.error();
   if (*text == "all" || *text == "0") return query.table.reset(), Status();
-  if (*text == "cache") return usage("a cache of routes is a kernel's own; none is stored");
+  if (*text == "cache") return query_error("a cache of routes is a kernel's own; none is stored");
   const Result<uint32_t> table = parse_named(*text, context.names->tables, "table", UINT32_MAX);
   if (!table.ok()) return table.error();
   query.table = TableId(*table);
@@ -132,7 +133,7 @@ Status read_tos(WordReader& reader, RouteQuery& query, const ParseContext& conte
     const std::string hexadecimal = text.starts_with("0x") ? std::string(text) : "0x" + std::string(text);
     const Result<uint32_t> tos = parse_decimal(hexadecimal, "tos");
     if (!tos.ok() || *tos > 255)
-      return usage("\"" + std::string(text) + "\" is not a tos (hexadecimal, or a name)");
+      return query_error("\"" + std::string(text) + "\" is not a tos (hexadecimal, or a name)");
     return static_cast<uint8_t>(*tos);
   });
 }
@@ -220,8 +221,9 @@ Result<uint32_t> parse_named(std::string_view text, const NumberNames& names, st
   if (const auto number = names.number(text)) return *number;
   const Result<uint32_t> number = parse_decimal(text, what);
   if (!number.ok() || *number > largest)
-    return usage("\"" + std::string(text) + "\" is neither the name nor the number of a " + std::string(what),
-                 "names come from /etc/iproute2 on this host");
+    return query_error(
+        "\"" + std::string(text) + "\" is neither the name nor the number of a " + std::string(what),
+        "names come from /etc/iproute2 on this host");
   return *number;
 }
 
@@ -273,16 +275,16 @@ Result<RouteLookup> parse_route_lookup(std::span<const Word> words, const ParseC
       continue;
     }
     if (word == "from" || is_per_host(word) || word == "oif" || word == "dev")
-      return usage("\"" + std::string(word) + "\" matters only to the kernel of a host",
-                   "`waypost fib get ADDRESS` asks this node's kernel");
+      return query_error("\"" + std::string(word) + "\" matters only to the kernel of a host",
+                         "`waypost fib get ADDRESS` asks this node's kernel");
     const Result<IpAddress> address = parse_address(word);
     if (!address.ok()) return address.error();
     if (has_address)
-      return usage("route get takes one address; \"" + std::string(word) + "\" is a second one");
+      return query_error("route get takes one address; \"" + std::string(word) + "\" is a second one");
     lookup.address = *address;
     has_address = true;
   }
-  if (!has_address) return usage("route get needs an address", "waypost route get 192.0.2.1");
+  if (!has_address) return query_error("route get needs an address", "waypost route get 192.0.2.1");
   return lookup;
 }
 

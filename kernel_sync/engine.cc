@@ -13,7 +13,6 @@ constexpr uint64_t kDownsWaitMs = 3'000;
 constexpr size_t kManyDowns = 1'024;  // fewer come down at once
 constexpr uint64_t kFirstPauseMs = 50;
 constexpr uint64_t kLongestPauseMs = 5'000;
-constexpr uint64_t kMarkEveryMs = 100;
 constexpr size_t kResolveAtOnce = 65'536;
 constexpr size_t kQuestionsAtOnce = 1'024;
 // More IPv6 questions about one table than this are answered by one dump of it: the kernel's lookups rarely

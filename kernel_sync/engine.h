@@ -97,6 +97,8 @@ class Engine {
   void leave_mark(uint64_t now_ms, bool at_once);
 
  private:
+  static constexpr uint64_t kMarkEveryMs = 100;  // at most one high-water mark in this time, but at rest
+
   void listen(Heard& heard, uint64_t now_ms);
   void link_event(const LinkEvent& event, uint64_t now_ms);
   void forget_host();

@@ -9,7 +9,6 @@ namespace {
 
 // Up to this many nexthops on links in doubt are asked for one by one; more cost a dump.
 constexpr size_t kAskedSuspects = 512;
-constexpr uint64_t kMarkEveryMs = 100;
 // So often are events taken at once in the middle of a dump; the rest wait for the next time.
 constexpr int kListenTurns = 16;
 

@@ -28,6 +28,9 @@ struct FakeAnswer {
 
   bool ok() const { return error == 0; }
 };
+inline FakeAnswer refused(int error, std::string words) {
+  return {error, std::move(words)};
+}
 
 class FakeFib {
  public:

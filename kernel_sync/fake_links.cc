@@ -12,10 +12,6 @@ namespace {
 
 constexpr uint32_t kLoopbackIndex = 1;
 
-FakeAnswer refused(int error, std::string words) {
-  return {error, std::move(words)};
-}
-
 IpAddress broadcast_of(const Prefix& prefix) {
   IpAddress result = prefix.address;
   for (int bit = prefix.length; bit < 32; ++bit) {

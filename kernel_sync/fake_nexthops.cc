@@ -8,10 +8,6 @@ namespace waypost::kernel_sync {
 
 namespace {
 
-FakeAnswer refused(int error, std::string words) {
-  return {error, std::move(words)};
-}
-
 // What the kernel keeps of a request: no device name, the gateway's family.
 KernelNexthop stored(KernelNexthop wanted) {
   wanted.flags = 0;

@@ -9,10 +9,6 @@ namespace waypost::kernel_sync {
 
 namespace {
 
-FakeAnswer refused(int error, std::string words) {
-  return {error, std::move(words)};
-}
-
 bool is_error_type(RouteType type) {
   return type >= RouteType::kBlackhole && type <= RouteType::kThrow;
 }

@@ -21,7 +21,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr size_t kReadBytes = 256u << 10;
+constexpr size_t kClientReadBytes = 256u << 10;
 
 Error unreachable(const std::string& endpoint, const char* phase, const std::string& reason,
                   std::string hint) {
@@ -85,7 +85,7 @@ const char* cure_of(int error) {
 }  // namespace
 
 ClientWire::ClientWire(int socket, std::string endpoint)
-    : socket_(socket), endpoint_(std::move(endpoint)), read_buffer_(kReadBytes, '\0') {}
+    : socket_(socket), endpoint_(std::move(endpoint)), read_buffer_(kClientReadBytes, '\0') {}
 
 ClientWire::~ClientWire() {
   ::close(socket_);

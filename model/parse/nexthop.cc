@@ -26,7 +26,7 @@ enum class NexthopWord : uint8_t {
   kHwStats
 };
 
-constexpr Keyword<NexthopWord> kWords[] = {
+constexpr Keyword<NexthopWord> kNexthopWords[] = {
     {"id", true, NexthopWord::kId},
     {"dev", true, NexthopWord::kDev},
     {"via", true, NexthopWord::kVia},
@@ -129,8 +129,8 @@ bool read_timer(Cursor& cursor, const Word& keyword, NexthopLine& line, uint32_t
   return true;
 }
 
-bool read_word(Cursor& cursor, const Word& word, NexthopWord id, const ParseContext& context,
-               NexthopLine& line) {
+bool read_nexthop_word(Cursor& cursor, const Word& word, NexthopWord id, const ParseContext& context,
+                       NexthopLine& line) {
   const auto single = [&] {
     if (line.single_word == nullptr) line.single_word = &word;
   };
@@ -189,10 +189,11 @@ bool read_words(Cursor& cursor, const ParseContext& context, NexthopLine& line) 
   line.family = context.family;
   while (!cursor.at_end()) {
     const Word& word = cursor.take();
-    const Keyword<NexthopWord>* keyword = find_keyword(kWords, word.text);
+    const Keyword<NexthopWord>* keyword = find_keyword(kNexthopWords, word.text);
     if (keyword == nullptr)
-      return cursor.fail(word, quoted(word.text) + " is not known here", did_you_mean(word.text, kWords));
-    if (!read_word(cursor, word, keyword->id, context, line)) return false;
+      return cursor.fail(word, quoted(word.text) + " is not known here",
+                         did_you_mean(word.text, kNexthopWords));
+    if (!read_nexthop_word(cursor, word, keyword->id, context, line)) return false;
   }
   return true;
 }

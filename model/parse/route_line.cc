@@ -46,7 +46,7 @@ constexpr RouteMeaning plain(RouteWord word) {
 
 constexpr std::string_view kLiveState = "is a state that `show` prints; leave it out";
 
-constexpr Keyword<RouteMeaning> kWords[] = {
+constexpr Keyword<RouteMeaning> kRouteWords[] = {
     {"via", true, plain(RouteWord::kVia)},
     {"dev", true, plain(RouteWord::kDev)},
     {"oif", true, plain(RouteWord::kDev)},
@@ -172,7 +172,7 @@ bool read_paths(Cursor& cursor, const Word& keyword, const NameTables& names, Ro
       const Keyword<PathWord>* found = find_keyword(kPathWords, word.text);
       if (found == nullptr) {
         std::string hint = did_you_mean(word.text, kPathWords);
-        if (hint.empty() && find_keyword(kWords, word.text) != nullptr)
+        if (hint.empty() && find_keyword(kRouteWords, word.text) != nullptr)
           hint = "words of the whole route stand before its first `nexthop`";
         return cursor.fail(word, quoted(word.text) + " is not known in a path", std::move(hint));
       }
@@ -204,7 +204,7 @@ bool read_prefix(Cursor& cursor, const Word& first, RouteLine& line) {
     if (word == nullptr) return false;
   }
   if (line.prefix_word != nullptr) {
-    std::string hint = did_you_mean(word->text, kWords);
+    std::string hint = did_you_mean(word->text, kRouteWords);
     if (hint.empty()) hint = "the prefix was " + quoted(line.prefix_word->text);
     return cursor.fail(*word, quoted(word->text) + " is not known here", std::move(hint));
   }
@@ -215,7 +215,7 @@ bool read_prefix(Cursor& cursor, const Word& first, RouteLine& line) {
     const bool looks_like_one =
         word->text.find_first_of(".:/") != std::string_view::npos || begins_with_digit;
     if (looks_like_one) return cursor.fail(*word, prefix.error());
-    std::string hint = did_you_mean(word->text, kWords);
+    std::string hint = did_you_mean(word->text, kRouteWords);
     if (hint.empty()) hint = did_you_mean(word->text, kTypes);
     return cursor.fail(*word, quoted(word->text) + " is not known here", std::move(hint));
   }
@@ -273,8 +273,8 @@ bool read_way(Cursor& cursor, const Word& word, RouteWord id, const NameTables& 
   return line.single.onlink = true;
 }
 
-bool read_word(Cursor& cursor, const Word& word, const RouteMeaning& meaning, const NameTables& names,
-               RouteLine& line) {
+bool read_route_word(Cursor& cursor, const Word& word, const RouteMeaning& meaning, const NameTables& names,
+                     RouteLine& line) {
   uint64_t number = 0;
   uint32_t named = 0;
   switch (meaning.word) {
@@ -324,9 +324,9 @@ bool read_route_words(Cursor& cursor, const ParseContext& context, RouteLine& li
   while (!cursor.at_end()) {
     const Word& word = cursor.take();
     const bool digit = !word.text.empty() && word.text[0] <= '9' && word.text[0] >= '0';
-    const auto* keyword = digit ? nullptr : find_keyword(kWords, word.text);
+    const auto* keyword = digit ? nullptr : find_keyword(kRouteWords, word.text);
     if (keyword == nullptr ? !read_prefix(cursor, word, line)
-                           : !read_word(cursor, word, keyword->id, names, line))
+                           : !read_route_word(cursor, word, keyword->id, names, line))
       return false;
   }
   if (line.prefix_word == nullptr)

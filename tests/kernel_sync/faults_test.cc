@@ -60,7 +60,7 @@ void expect_right(EngineHarness& host, const std::string& act) {
   EXPECT_EQ(host.foreign_damage(), "") << "after: " << act;
 }
 
-void fill(EngineHarness& host) {
+void fill_with_twenty(EngineHarness& host) {
   host.put(via(1, "10.7.0.2", "e0"));
   host.put(via(2, "10.7.1.2", "e1"));
   host.put(via(3, "2001:db8:70::2", "e0"));
@@ -77,7 +77,7 @@ struct NamedAct {
 };
 
 const NamedAct kActs[] = {
-    {"import", fill},
+    {"import", fill_with_twenty},
     {"restart", [](EngineHarness& host) { host.restart(); }},
     {"replace under routes",
      [](EngineHarness& host) {

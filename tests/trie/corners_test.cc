@@ -11,12 +11,12 @@
 namespace waypost::kernel_sync {
 namespace {
 
-struct Setting {
+struct CornerSetting {
   Family family;
   TrieCode code;
 };
 
-class TrieCorners : public testing::TestWithParam<Setting> {
+class TrieCorners : public testing::TestWithParam<CornerSetting> {
  protected:
   TrieCorners() : forest_(GetParam().family, GetParam().code), trie_(forest_.make_trie()) {}
 
@@ -232,15 +232,15 @@ TEST_P(TrieCorners, BrokenCallsEndTheProcess) {
   EXPECT_DEATH(forest_.put(trie_, key(address({}), 0), kNoValue), "means none");
 }
 
-std::vector<Setting> all_settings() {
-  std::vector<Setting> settings;
+std::vector<CornerSetting> corner_settings() {
+  std::vector<CornerSetting> settings;
   for (const Family family : {Family::kIpv4, Family::kIpv6}) {
     for (const TrieCode code : all_codes()) settings.push_back({family, code});
   }
   return settings;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TrieCorners, testing::ValuesIn(all_settings()), [](const auto& param_info) {
+INSTANTIATE_TEST_SUITE_P(All, TrieCorners, testing::ValuesIn(corner_settings()), [](const auto& param_info) {
   return std::string(param_info.param.family == Family::kIpv4 ? "Ipv4" : "Ipv6") +
          (param_info.param.code == TrieCode::kVector ? "Vector" : "Portable");
 });

@@ -18,13 +18,13 @@ enum class Shape {
   kSparse,  // all bytes vary: paths that split and join
 };
 
-struct Setting {
+struct RandomSetting {
   Family family;
   TrieCode code;
   Shape shape;
 };
 
-std::string setting_name(const testing::TestParamInfo<Setting>& info) {
+std::string setting_name(const testing::TestParamInfo<RandomSetting>& info) {
   std::string name = info.param.family == Family::kIpv4 ? "Ipv4" : "Ipv6";
   name += info.param.code == TrieCode::kVector ? "Vector" : "Portable";
   return name + (info.param.shape == Shape::kNested ? "Nested"
@@ -38,7 +38,7 @@ uint64_t seed() {
   return given != nullptr ? std::strtoull(given, nullptr, 0) : 20'240'817;
 }
 
-class RandomTrie : public testing::TestWithParam<Setting> {
+class RandomTrie : public testing::TestWithParam<RandomSetting> {
  protected:
   void SetUp() override {
     RecordProperty("seed", std::to_string(seed()));
@@ -175,8 +175,8 @@ TEST_P(RandomTrie, AnswersAsTheOracle) {
   ASSERT_EQ(forest.bytes().live, 0u);
 }
 
-std::vector<Setting> all_settings() {
-  std::vector<Setting> settings;
+std::vector<RandomSetting> random_settings() {
+  std::vector<RandomSetting> settings;
   for (const Family family : {Family::kIpv4, Family::kIpv6}) {
     for (const TrieCode code : all_codes()) {
       for (const Shape shape : {Shape::kNested, Shape::kPage, Shape::kSparse}) {
@@ -187,7 +187,7 @@ std::vector<Setting> all_settings() {
   return settings;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RandomTrie, testing::ValuesIn(all_settings()), setting_name);
+INSTANTIATE_TEST_SUITE_P(All, RandomTrie, testing::ValuesIn(random_settings()), setting_name);
 
 }  // namespace
 }  // namespace waypost::kernel_sync

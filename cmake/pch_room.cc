@@ -1,0 +1,1 @@
+// What cmake/pch_room.h is compiled with.

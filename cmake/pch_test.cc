@@ -1,0 +1,1 @@
+// What cmake/pch_test.h is compiled with.
