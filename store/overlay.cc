@@ -1,6 +1,7 @@
 #include "store/overlay.h"
 
 #include <cstring>
+#include <iterator>
 
 #include "model/check.h"
 
@@ -27,6 +28,7 @@ void Overlay::clear() {
   transaction_ = 0;
   // The maps' nodes lie in the arena: let them go without visiting each.
   rows_.clear();
+  for (Known& known : known_) known.any = false;
   arena_.release();
   for (size_t i = 0; i < kTableCount; ++i) rows_.emplace_back(&arena_);
 }
@@ -57,11 +59,39 @@ Overlay::Rows::iterator Overlay::find_or_add(Table table, std::string_view key, 
 Overlay::Rows::iterator Overlay::load(Table table, std::string_view key) {
   bool added = false;
   const auto at = find_or_add(table, key, &added);
-  if (added && base_.get(table, key, &scratch_)) {
+  const bool ask = added && !known_[index_of(table)].has(key);
+  if (ask && base_.get(table, key, &scratch_)) {
     at->second.value = keep(scratch_);
     at->second.present = at->second.base_present = true;
   }
   return at;
+}
+
+void Overlay::read_ahead(Table table, std::string_view from, std::string_view last, size_t max_rows) {
+  Known& known = known_[index_of(table)];
+  known.from = from;
+  known.last = last;
+  known.any = max_rows > 0;
+  Rows& rows = this->rows(table);
+  auto hint = rows.lower_bound(from);
+  size_t read = 0;
+  const std::string until = std::string(last) + '\0';
+  base_.scan(table, from, until, [&](std::string_view key, std::string_view value) {
+    if (read == max_rows) {
+      known.last = std::prev(hint)->first;
+      return false;
+    }
+    while (hint != rows.end() && hint->first < key) ++hint;
+    const bool held = hint != rows.end() && hint->first == key;
+    if (!held) {
+      hint = rows.emplace_hint(hint, keep(key), Row{});
+      hint->second.value = keep(value);
+      hint->second.present = hint->second.base_present = true;
+    }
+    ++hint;
+    ++read;
+    return true;
+  });
 }
 
 std::optional<std::string_view> Overlay::get(Table table, std::string_view key) {

@@ -44,6 +44,9 @@ class Overlay {
   void begin_transaction();
 
   std::optional<std::string_view> get(Table table, std::string_view key);
+  // Reads the rows of the base from `from` to `last`, both with them, in one walk that ends after `max_rows`:
+  // what lies in between is not asked for again, present or absent. Replaces the table's earlier range.
+  void read_ahead(Table table, std::string_view from, std::string_view last, size_t max_rows);
   // For data, control and count tables: the old value is known afterwards, see touched().
   void put(Table table, std::string_view key, std::string_view value);
   void erase(Table table, std::string_view key);
@@ -85,6 +88,15 @@ class Overlay {
     bool first_touch;
   };
 
+  // Every row of the base between these keys, both with them, is in the overlay.
+  struct Known {
+    std::string from;
+    std::string last;
+    bool any = false;
+
+    bool has(std::string_view key) const { return any && from <= key && key <= last; }
+  };
+
   Rows& rows(Table table) { return rows_[index_of(table)]; }
   const Rows& rows(Table table) const { return rows_[index_of(table)]; }
   Rows::iterator find_or_add(Table table, std::string_view key, bool* added);
@@ -96,6 +108,7 @@ class Overlay {
   std::unique_ptr<std::byte[]> first_block_;
   std::pmr::monotonic_buffer_resource arena_;
   std::vector<Rows> rows_;
+  std::array<Known, kTableCount> known_;
   std::vector<Undo> undo_;
   std::vector<Touched> touched_;
   size_t data_rows_touched_ = 0;

@@ -174,7 +174,7 @@ std::optional<Refusal> check_delete(WorkingState& state, NexthopId id, bool casc
 
 std::optional<Refusal> delete_nexthop(WorkingState& state, NexthopId id, bool cascade) {
   if (auto refusal = refuse_reserved(id)) return refusal;
-  if (!state.facts(id)) return refuse(RefusalCode::kNexthopNotFound, id);
+  if (!state.exists(id)) return refuse(RefusalCode::kNexthopNotFound, id);
   // The group-empty fast path: in no group, nothing but its own row is read or written.
   std::vector<NexthopId> groups;
   if (state.users(id).groups > 0) groups = state.groups_of(id, kMaxChanges + 1);

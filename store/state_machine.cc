@@ -5,6 +5,7 @@
 #include "model/mutant.h"
 #include "store/control.h"
 #include "store/keys.h"
+#include "store/read_ahead.h"
 #include "store/refuse.h"
 #include "store/rules.h"
 
@@ -86,7 +87,9 @@ ProposalAnswer StateMachine::execute(const EntryInput& entry, uint32_t index, co
 TransactionAnswer StateMachine::execute(const Transaction& transaction) {
   TransactionAnswer answer;
   const WorkingState::Mark start = state_.mark();
+  ReadAhead read_ahead(state_.overlay(), transaction.commands);
   for (uint32_t index = 0; index < transaction.commands.size(); ++index) {
+    read_ahead.before(index);
     const WorkingState::Mark before = state_.mark();
     CommandResult result = store::execute(state_, transaction.commands[index]);
     if (!result.refusal && state_.rows_changed() > limits::kMaxChangesPerTransaction)

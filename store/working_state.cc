@@ -79,6 +79,12 @@ void WorkingState::remove_unused() {
   }
 }
 
+bool WorkingState::exists(NexthopId id) {
+  key_.clear();
+  append_nexthop_key(key_, id);
+  return overlay_.get(Table::kNexthop, key_).has_value();
+}
+
 std::optional<NexthopObject> WorkingState::nexthop(NexthopId id) {
   key_.clear();
   append_nexthop_key(key_, id);

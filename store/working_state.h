@@ -48,6 +48,7 @@ class WorkingState {
   void committed();
 
   // --- nexthops
+  bool exists(NexthopId id);
   std::optional<NexthopObject> nexthop(NexthopId id);
   std::optional<NexthopFacts> facts(NexthopId id);
   NexthopFacts facts_of_group(const NexthopGroup& group);  // the members exist

@@ -141,13 +141,30 @@ TEST(Bounds, RemovingANexthopInNoGroupSeeksNothing) {
   for (uint32_t i = 0; i < 1'000; ++i) groups.push_back(put_group(10'000 + i, {1, 2 + i}));
   store.run(std::move(groups));
   const Touched touched = touched_by([&] {
-    std::vector<Command> commands;
-    for (uint32_t i = 2'000; i < 3'000; ++i) commands.push_back(drop(i));
-    store.run(std::move(commands));
+    for (uint32_t i = 2'000; i < 3'000; ++i) store.run({drop(i)});
   });
   EXPECT_EQ(touched.seeks, 0u);
   EXPECT_EQ(touched.keys, 0u);
   EXPECT_EQ(store.say(drop(1)), "ok") << "and one in a thousand groups leaves them all";
+  EXPECT_TRUE(store->verify().ok());
+}
+
+// Of a run of ids the rows are read in one walk for some hundreds, and their groups not at all.
+TEST(Bounds, ARunOfIdsIsReadInOneWalk) {
+  TestStore store;
+  add_nexthops(store, 1, 4'000);
+  store.run({put_group(10'000, {4'000})});
+  std::vector<Command> drops;
+  for (uint32_t id = 1; id < 4'000; ++id) drops.push_back(drop(id));
+  uint64_t searches = 0;
+  const Touched touched = touched_by([&] {
+    store.run(std::move(drops));
+    searches = rocksdb::get_perf_context()->get_from_memtable_count;
+  });
+  EXPECT_LE(searches, 32u) << "for single rows";
+  EXPECT_LE(touched.seeks, 2 * 8u) << "in two tables, 512 ids each time";
+  EXPECT_LE(touched.keys, 2 * 4'000u) << "two steps a row";
+  EXPECT_EQ(store->counts().nexthops, 2u);
   EXPECT_TRUE(store->verify().ok());
 }
 

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <random>
 
 #include "model/row_codec.h"
@@ -21,12 +23,27 @@ class Generator {
   Transaction transaction(const std::string& dumped) {
     Transaction transaction;
     transaction.on_refusal = static_cast<OnRefusal>(pick(3));
-    const uint64_t count = 1 + pick(12);
+    const bool in_key_order = pick(4) == 0;  // as bulk work is, which is read ahead of
+    const uint64_t count = 1 + pick(in_key_order ? 60 : 12);
     for (uint64_t i = 0; i < count; ++i) transaction.commands.push_back(command(dumped));
+    if (in_key_order) {
+      std::stable_sort(transaction.commands.begin(), transaction.commands.end(),
+                       [](const Command& a, const Command& b) { return order_of(a) < order_of(b); });
+    }
     return transaction;
   }
 
  private:
+  // Nexthops by id, then routes by key.
+  static std::pair<uint32_t, std::optional<RouteKey>> order_of(const Command& command) {
+    if (const auto* put = std::get_if<PutNexthop>(&command)) return {put->object.id.value(), {}};
+    if (const auto* drop = std::get_if<DeleteNexthop>(&command)) return {drop->id.value(), {}};
+    if (const auto* guard = std::get_if<GuardedNexthop>(&command)) return {guard->id.value(), {}};
+    if (const auto* put = std::get_if<PutRoute>(&command)) return {UINT32_MAX, put->route.key};
+    if (const auto* guard = std::get_if<GuardedRoute>(&command)) return {UINT32_MAX, guard->key};
+    return {UINT32_MAX, {}};
+  }
+
   NexthopId id() {
     return NexthopId(static_cast<uint32_t>(pick(40) == 0 ? 0x8000'0000 + pick(5) : 1 + pick(12)));
   }
