@@ -16,7 +16,7 @@
 namespace waypost::cli {
 namespace {
 
-std::string read_file(const std::string& name) {
+std::string recorded_json(const std::string& name) {
   std::ifstream file(std::string(WAYPOST_SOURCE_DIR) + "/tests/data/json/" + name);
   EXPECT_TRUE(file.is_open()) << name;
   return {std::istreambuf_iterator<char>(file), {}};
@@ -98,22 +98,22 @@ std::string without(const std::string& document, const std::set<size_t>& places)
 
 TEST(Parity, NexthopsPrintAsIpPrintsThem) {
   Recorded recorded;
-  recorded.add_nexthops(read_file("nh_dj.json"));
+  recorded.add_nexthops(recorded_json("nh_dj.json"));
   EXPECT_EQ(recorded.nexthops.size(), 31u);
   EXPECT_EQ(print_all(recorded, false, {.json = true, .details = true}),
-            without_skipped(read_file("nh_dj.json")));
-  EXPECT_EQ(print_all(recorded, false, {.json = true}), without_skipped(read_file("nh_j.json")));
+            without_skipped(recorded_json("nh_dj.json")));
+  EXPECT_EQ(print_all(recorded, false, {.json = true}), without_skipped(recorded_json("nh_j.json")));
 }
 
 TEST(Parity, RoutesPrintAsIpPrintsThem) {
   for (const std::string family : {"r4", "r6"}) {
     Recorded recorded;
-    recorded.add_nexthops(read_file("nh_dj.json"));
-    recorded.add_routes(read_file(family + "_dj.json"));
+    recorded.add_nexthops(recorded_json("nh_dj.json"));
+    recorded.add_routes(recorded_json(family + "_dj.json"));
     EXPECT_EQ(print_all(recorded, true, {.json = true, .details = true}),
-              without(read_file(family + "_dj.json"), recorded.skipped_at));
+              without(recorded_json(family + "_dj.json"), recorded.skipped_at));
     EXPECT_EQ(print_all(recorded, true, {.json = true}),
-              without(read_file(family + "_j.json"), recorded.skipped_at));
+              without(recorded_json(family + "_j.json"), recorded.skipped_at));
     std::cout << family << ": " << recorded.routes.size() << " compared, skipped:\n";
     for (const auto& [reason, count] : recorded.skipped) std::cout << "  " << count << "  " << reason << "\n";
   }
@@ -121,7 +121,7 @@ TEST(Parity, RoutesPrintAsIpPrintsThem) {
 
 // more/ holds three documents a file: nexthops, IPv4 routes, IPv6 routes.
 Recorded recorded_more(std::vector<std::string>& documents) {
-  documents = lines_of(read_file("more/json_details.txt"));
+  documents = lines_of(recorded_json("more/json_details.txt"));
   Recorded recorded;
   recorded.add_nexthops(documents.at(0));
   recorded.add_routes(documents.at(1));
@@ -140,7 +140,7 @@ Recorded recorded_more(std::vector<std::string>& documents) {
 TEST(Parity, EveryEncapMetricAndShapePrintsAsIpPrintsIt) {
   std::vector<std::string> details;
   const Recorded recorded = recorded_more(details);
-  const std::vector<std::string> plain = lines_of(read_file("more/json.txt"));
+  const std::vector<std::string> plain = lines_of(recorded_json("more/json.txt"));
   EXPECT_EQ(print_all(recorded, false, {.json = true, .details = true}), details.at(0) + "\n");
   EXPECT_EQ(print_all(recorded, false, {.json = true}), plain.at(0) + "\n");
   const std::string both_details =
@@ -180,7 +180,7 @@ TEST(Parity, TextIsWhatIpPrints) {
                {"more/colour.txt", {.colour = ColourScheme::kLight}}};
   for (const auto& form : forms) {
     EXPECT_EQ(print_all(recorded, false, form.options) + print_all(recorded, true, form.options),
-              text_without(read_file(form.file), recorded.nexthops.size(), recorded.skipped_at))
+              text_without(recorded_json(form.file), recorded.nexthops.size(), recorded.skipped_at))
         << form.file;
   }
 }
@@ -190,7 +190,7 @@ TEST(Parity, PrettyJsonIsWhatIpPrints) {
   // the same writer.
   std::vector<std::string> documents;
   const Recorded recorded = recorded_more(documents);
-  const std::string pretty = read_file("more/json_pretty.txt");
+  const std::string pretty = recorded_json("more/json_pretty.txt");
   const std::string ours = print_all(recorded, false, {.json = true, .pretty = true});
   EXPECT_EQ(ours, pretty.substr(0, ours.size()));
   EXPECT_EQ(pretty.substr(ours.size(), 2), "[ ");
