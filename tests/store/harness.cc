@@ -16,7 +16,13 @@ namespace waypost::store {
 
 namespace {
 
-constexpr const char* kDirectoryPrefix = "waypost-store-";
+// With the pid namespace, since a process number says nothing about processes of another one.
+std::string directory_prefix() {
+  std::error_code error;
+  std::string space = std::filesystem::read_symlink("/proc/self/ns/pid", error).string();
+  std::erase_if(space, [](char c) { return c < '0' || c > '9'; });
+  return "waypost-store-" + space + "-";
+}
 
 // Memory where there is some: tests make hundreds of stores, and none of them is about the disk.
 std::string where_stores_go() {
@@ -29,10 +35,11 @@ class Sweeper : public testing::Environment {
  public:
   void TearDown() override {
     std::vector<std::string> left;
+    const std::string prefix = directory_prefix();
     for (const auto& each : std::filesystem::directory_iterator(where_stores_go())) {
       const std::string name = each.path().filename().string();
-      if (!name.starts_with(kDirectoryPrefix)) continue;
-      const int process = std::atoi(name.c_str() + std::strlen(kDirectoryPrefix));
+      if (!name.starts_with(prefix)) continue;
+      const int process = std::atoi(name.c_str() + prefix.size());
       if (process > 0 && ::kill(process, 0) != 0 && errno == ESRCH) left.push_back(each.path().string());
     }
     std::error_code error;
@@ -45,7 +52,7 @@ const testing::Environment* const sweeper = testing::AddGlobalTestEnvironment(ne
 }  // namespace
 
 TemporaryDirectory::TemporaryDirectory() {
-  std::string pattern = where_stores_go() + "/" + kDirectoryPrefix + std::to_string(::getpid()) + "-XXXXXX";
+  std::string pattern = where_stores_go() + "/" + directory_prefix() + std::to_string(::getpid()) + "-XXXXXX";
   path_ = ::mkdtemp(pattern.data());
 }
 
