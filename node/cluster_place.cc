@@ -192,8 +192,11 @@ class PlaceFinder {
       if (first.ok()) {
         const Position have = ours ? ours->position : Position(0);
         if (have.next() >= *first && have >= genesis.position) return {};
-        const Status fetched = fetch_from_members(*first);
-        if (fetched.ok()) return fetched;
+        const Result<uint64_t> fetched = fetch_from_members(*first);
+        if (fetched.ok()) {
+          place_.snapshot_bytes = *fetched;
+          return {};
+        }
         if (!wait_again(fetched.error())) return told_to_stop();
         refresh_presences();
       } else if (!wait_again(first.error())) {
@@ -202,7 +205,7 @@ class PlaceFinder {
     }
   }
 
-  Status fetch_from_members(Position first) {
+  Result<uint64_t> fetch_from_members(Position first) {
     Error last{ErrorCode::kUnavailable,
                "the log begins at position " + std::to_string(first.value()) +
                    ", and no other member is alive to give a snapshot",
@@ -211,7 +214,7 @@ class PlaceFinder {
       if (presence.name == config_.name || presence.applied.next() < first) continue;
       close_store_();
       log_info("fetching a snapshot of member " + presence.name + " at " + presence.address);
-      const Status fetched = fetch_snapshot(presence.address, config_.data_dir, place_.cluster);
+      const Result<uint64_t> fetched = fetch_snapshot(presence.address, config_.data_dir, place_.cluster);
       if (fetched.ok()) return fetched;
       last = fetched.error();
     }
@@ -273,6 +276,7 @@ Engine engine_of(ClusterPlace place, const NodeConfig& config) {
   engine.name = "etcd";
   engine.clustered = true;
   engine.incarnation = place.incarnation;
+  engine.snapshot_bytes = place.snapshot_bytes;
   engine.highest_revision = remembered_engine_revision(config.data_dir);
   return engine;
 }

@@ -28,6 +28,7 @@ struct Engine {
   bool clustered = false;                  // others write to it too
   uint64_t incarnation = 0;
   uint64_t highest_revision = 0;  // of the engine, as it was seen before the restart (LOG.md rule 2)
+  uint64_t snapshot_bytes = 0;    // fetched by this start
   // Run once, when nothing is written any more: what the engine keeps outside the database.
   std::function<void()> close = [] {};
 };
@@ -40,6 +41,7 @@ struct ClusterPlace {
   std::unique_ptr<replication::Log> log;
   Hash128 cluster;
   uint64_t incarnation = 0;
+  uint64_t snapshot_bytes = 0;
 };
 
 // Waits for the cluster (with --join) or makes it, claims the incarnation, and where `ours` (none: there is

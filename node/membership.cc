@@ -13,6 +13,7 @@ namespace waypost::node {
 namespace {
 
 constexpr uint64_t kRoundUs = 1'000'000;
+constexpr uint64_t kHealthRounds = 15;
 constexpr size_t kControlDigestsKept = 64;
 constexpr uint32_t kRulesLevel = 1;
 
@@ -28,13 +29,7 @@ void Membership::start() {
 void Membership::round() {
   if (stopped_) return;
   publish();
-  given_.log.presences([this](Result<std::vector<replication::Presence>> result) {
-    if (!stopped_) take_presences(std::move(result));
-  });
-  // Any member trims, so where the log begins is asked.
-  given_.log.first([this](Result<Position> first) {
-    if (!stopped_ && first.ok()) trimmed_ = std::max(trimmed_, *first);
-  });
+  ask_log();
   if (!syncing_) {
     syncing_ = true;
     given_.writer.post([this] {
@@ -45,6 +40,20 @@ void Membership::round() {
     });
   }
   given_.order.after(kRoundUs, [this] { round(); });
+}
+
+void Membership::ask_log() {
+  given_.log.presences([this](Result<std::vector<replication::Presence>> result) {
+    if (!stopped_) take_presences(std::move(result));
+  });
+  // Any member trims, so where the log begins is asked.
+  given_.log.first([this](Result<Position> first) {
+    if (!stopped_ && first.ok()) trimmed_ = std::max(trimmed_, *first);
+  });
+  if (rounds_++ % kHealthRounds != 0) return;
+  given_.log.health([this](Result<replication::Log::Health> health) {
+    if (!stopped_) engine_problems_ = health.ok() ? health->problems.size() : 1;
+  });
 }
 
 Membership::Synced Membership::sync() {

@@ -56,6 +56,9 @@ class Membership {
   uint64_t presences_age_ms() const;
   bool presences_known() const { return presences_at_us_ != 0; }
   uint64_t digest_checks() const { return digest_checks_; }
+  // Of the log's engine, asked now and then: what it needs help with.
+  size_t engine_problems() const { return engine_problems_; }
+  Position first() const { return trimmed_; }  // the oldest entry that is left, as far as is known
   const std::string& status_line() const { return status_; }
   // Of the state, as of the last sync.
   const std::vector<store::ReadView::Member>& members() const { return members_; }
@@ -75,6 +78,7 @@ class Membership {
   Synced sync();  // on the writer
   void after_sync(Synced synced);
   void publish();
+  void ask_log();
   void enrol();
   void enrol_again(const std::string& why);
   void add_self();
@@ -92,6 +96,8 @@ class Membership {
   std::vector<replication::Presence> presences_;
   uint64_t presences_at_us_ = 0;
   uint64_t digest_checks_ = 0;
+  uint64_t rounds_ = 0;
+  size_t engine_problems_ = 0;
   std::string status_ = "ok";
   std::string diverged_;
   std::map<std::string, std::string> partings_;  // of members whose rows differ: in words, where from

@@ -67,6 +67,10 @@ struct Metrics::Impl {
           static_cast<double>(status.known_tail.value()));
     gauge("log_durable_position", "Newest log position that this node's disk holds",
           static_cast<double>(parts.membership.durable().value()));
+    gauge("log_first_position", "Oldest log position that is not trimmed",
+          static_cast<double>(parts.membership.first().value()));
+    gauge("log_engine_problems", "What the log's engine needs help with; cluster status has the words",
+          static_cast<double>(parts.membership.engine_problems()));
     gauge("log_trim_limit", "Below this position the log may be trimmed",
           static_cast<double>(parts.membership.trim_limit().value()));
     gauge("log_reachable", "1 while the log answers", status.reachable ? 1 : 0);
@@ -80,6 +84,13 @@ struct Metrics::Impl {
     counter("appends", "Entries appended by this node", status.appends);
     counter("append_bytes", "Their bytes", status.append_bytes);
     counter("proposals", "Changes asked of this node", status.proposals);
+    gauge("append_batch_size", "Changes an entry of this node held, on average",
+          status.appends == 0 ? 0
+                              : static_cast<double>(status.proposals) / static_cast<double>(status.appends));
+    counter("snapshot_sent_bytes", "Bytes of snapshots streamed to members and files",
+            parts.snapshot_sent_bytes);
+    counter("snapshot_received_bytes", "Bytes of the snapshot that this start fetched",
+            parts.snapshot_received_bytes);
     counter("lost_races", "Appends whose position another member took", status.lost_races);
     counter("unknown_outcomes", "Appends whose answer did not come", status.unknown_outcomes);
     counter("digest_checks", "Comparisons of this node's digests with another's",

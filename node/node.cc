@@ -106,7 +106,7 @@ Status Node::Impl::start() {
   });
   parts.reset(new Parts{config, order, *readers, *store, *engine.log, *replica, space, *membership, watchers,
                         jobs, kernel ? &kernel->syncer() : nullptr, engine.name, engine.local,
-                        order.wall_us(), stopping});
+                        order.wall_us(), stopping, engine.snapshot_bytes});
   return open_ports();
 }
 

@@ -44,6 +44,8 @@ struct Parts {
   replication::LocalLog* local = nullptr;
   uint64_t started_us = 0;  // wall clock
   std::atomic<bool>& stopping;
+  uint64_t snapshot_received_bytes = 0;
+  std::atomic<uint64_t> snapshot_sent_bytes = 0;
 };
 
 using SharedCall = std::shared_ptr<rpc::Call>;

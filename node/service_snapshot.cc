@@ -19,6 +19,7 @@ class SnapshotStream : public std::enable_shared_from_this<SnapshotStream> {
       if (!call_->writable()) return call_->when_writable([self = shared_from_this()] { self->later(); });
       std::optional<std::string> chunk = source_.next();
       if (!chunk) return finish();
+      parts_.snapshot_sent_bytes += chunk->size();
       rpc::Part part;
       part.set_snapshot_chunk(std::move(*chunk));
       call_->send(std::move(part));

@@ -93,7 +93,10 @@ rpc::MembersAnswer members_answer(const Parts& parts) {
     out.set_status("away");
   }
   for (const replication::Presence& presence : parts.membership.presences()) {
-    fill_member(member_of(answer, presence.name), presence);
+    const int listed = answer.members_size();
+    rpc::Member& out = member_of(answer, presence.name);
+    fill_member(out, presence);
+    if (answer.members_size() > listed) out.set_status("no member: joining, or removed");
   }
   answer.set_age_ms(parts.membership.presences_age_ms());
   answer.set_from_log(parts.membership.presences_known() && parts.replica.status().reachable);

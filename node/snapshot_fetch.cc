@@ -1,5 +1,6 @@
 #include "node/snapshot_fetch.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
@@ -14,6 +15,9 @@ namespace waypost::node {
 namespace {
 
 using store::SnapshotSink;
+
+// Of a whole stream; a member that hangs in the middle is given up for another.
+constexpr std::chrono::minutes kFetchTimeout{30};
 
 std::string words_of(const store::StateStamp& stamp, uint64_t rows) {
   return "revision " + std::to_string(stamp.revision.value()) + ", " + std::to_string(rows) +
@@ -85,7 +89,8 @@ class NewDatabase {
 
 }  // namespace
 
-Status fetch_snapshot(const std::string& address, const std::string& data_dir, const Hash128& cluster) {
+Result<uint64_t> fetch_snapshot(const std::string& address, const std::string& data_dir,
+                                const Hash128& cluster) {
   std::error_code error;
   std::filesystem::create_directories(data_dir, error);
   NewDatabase database(data_dir);
@@ -93,26 +98,30 @@ Status fetch_snapshot(const std::string& address, const std::string& data_dir, c
   if (!sink.ok()) return sink.error();
   rpc::ClientOptions options;
   options.endpoints = {address};
+  options.timeout = kFetchTimeout;
   rpc::Client client(options);
   rpc::Request request;
   request.mutable_snapshot();
   Status added;
+  uint64_t bytes = 0;
   const Result<rpc::End> end = client.call(request, [&](const rpc::Part& part) {
     added = (*sink)->add(part.snapshot_chunk());
+    bytes += part.snapshot_chunk().size();
     return added.ok();
   });
-  if (!added.ok()) return added;
+  if (!added.ok()) return added.error();
   if (!end.ok()) return end.error();
   if (!(*sink)->done()) return incomplete("the stream of " + address);
   if ((*sink)->stamp().cluster != cluster) {
     return Error{ErrorCode::kFailedPrecondition, "the node at " + address + " belongs to another cluster",
                  "check the addresses that members advertise"};
   }
-  if (Status status = (*sink)->finish(false, Revision(0)); !status.ok()) return status;
+  if (const Status status = (*sink)->finish(false, Revision(0)); !status.ok()) return status.error();
   sink->reset();
-  Status switched = store::switch_to_snapshot(data_dir, database.path());
-  if (switched.ok()) database.keep();
-  return switched;
+  if (const Status switched = store::switch_to_snapshot(data_dir, database.path()); !switched.ok())
+    return switched.error();
+  database.keep();
+  return bytes;
 }
 
 Result<std::string> verify_snapshot_file(const std::string& path) {

@@ -9,8 +9,9 @@
 namespace waypost::node {
 
 // Streams a snapshot of the member at `address` into a new database of this data directory, checks it whole,
-// and switches to it. The store must be closed. Memory stays flat.
-Status fetch_snapshot(const std::string& address, const std::string& data_dir, const Hash128& cluster);
+// and switches to it; the answer is how many bytes came. The store must be closed. Memory stays flat.
+Result<uint64_t> fetch_snapshot(const std::string& address, const std::string& data_dir,
+                                const Hash128& cluster);
 
 // `waypostd --verify-snapshot FILE`: in words what is in it.
 Result<std::string> verify_snapshot_file(const std::string& path);

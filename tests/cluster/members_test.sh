@@ -148,6 +148,18 @@ part_members() {
   same_state n1 n2 n3 || die "the states differ after restarts"
   at n3 route del 10.99.1.0/24
   at n2 cluster check >/dev/null || die "cluster check finds a difference"
+
+  # A member that is removed ends with words, and does not put itself back.
+  at n1 cluster remove n3 2>/dev/null
+  wait_until 5 grep -q "member n3 was removed from the cluster" "$work/n3.log" || die "n3 does not say that it was removed"
+  wait "${pid[n3]}" && die "n3 ended as if all were well"
+  unset "pid[n3]"
+  start_refused n3 "was removed" --data-dir "$work/n3" --log "$log" --cluster lab --advertise "127.0.0.1:${port[n3]}"
+  [ "$(at n1 -j cluster members | python3 -c 'import json,sys; print(*[m["name"] for m in json.load(sys.stdin) if m["status"] == "ok"])')" = "n1 n2" ] ||
+    die "n3 still counts as a member"
+  curl -s "http://127.0.0.1:${port[h1]}/metrics" >"$work/said"
+  for name in append_seconds append_batch_size lost_races_total unknown_outcomes_total log_tail_position applied_position log_first_position \
+    log_trim_limit snapshot_sent_bytes_total digest_checks_total log_engine_problems; do said "^waypost_$name"; done
 }
 
 live_members() { at "$1" -j cluster members | python3 -c 'import json,sys; print(*[m["name"] for m in json.load(sys.stdin) if m["live"]])'; }
@@ -241,6 +253,21 @@ part_faults() {
   refused 2 at n2 --timeout 2s route add 10.0.3.0/24 nhid 1
   said "start the log anew"
   [ -n "$(at n2 --stale route show 10.0.2.0/24)" ] || die "--stale does not answer"
+
+  # The cure: the newest member's state begins a log of another name, and the others join it with empty directories.
+  at n3 snapshot save "$work/newest" 2>/dev/null
+  for name in n1 n2 n3; do stop $name; rm -rf "${work:?}/$name"; done
+  "$bin/waypost" snapshot restore "$work/newest" --data-dir "$work/n1" >/dev/null
+  alone n1
+  all_ready n1
+  at n1 cluster grow --log "$log" --cluster anew 2>/dev/null
+  stop n1
+  alone n1 --log "$log" --cluster anew
+  alone n2 --log "$log" --cluster anew --join
+  all_ready n1 n2
+  [ -n "$(at n2 route show 10.0.2.0/24)" ] || die "what was acknowledged before the restore is gone"
+  at n2 route add 10.0.3.0/24 nhid 1
+  same_state n1 n2 || die "the states differ"
 }
 
 part_full() {
