@@ -168,7 +168,7 @@ bool Member::caught_up() const {
 void Member::round() {
   durable_ = store_->sync();
   disk_.engine_revision = std::max(disk_.engine_revision, replica_->status().engine_revision);
-  if (mutant("sim_trim_above_durable")) durable_ = Position(durable_.value() + 3);
+  if (mutant("sim_trim_above_durable")) durable_ = Position(durable_.value() + 20);
   publish();
   log_->presences([this](const Result<std::vector<replication::Presence>>& presences) {
     if (!presences.ok()) return;

@@ -76,6 +76,7 @@ void Simulation::choose_faults() {
   log.read_repeats = strength("log-read-repeats", 30);
   log.read_single = strength("log-read-single", 50);
   log.tail_fails = strength("log-tail-fails", 25);
+  log.max_delay_us += static_cast<uint64_t>(strength("log-slow", 100) * 100'000);
   for (const auto& member : cluster_.members) member->faults() = log;
   ClientFaults client;
   client.request_lost = strength("client-request-lost", 20);
