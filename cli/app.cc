@@ -121,6 +121,9 @@ int dispatch(const Context& context, Words words) {
   }
   const ObjectVerb& what = std::get<ObjectVerb>(parsed);
   const std::span<const Word> rest = std::span<const Word>(line).subspan(what.arguments);
+  // A flush that passed over its --limit would take more than was meant.
+  if (what.verb != Verb::kShow && (context.options.limit > 0 || context.options.after))
+    return context.usage("--limit and --after choose a part of a list, and this is none");
   if (what.object == Object::kNexthop) return run_nexthop(context, what.verb, line, rest);
   if (what.object == Object::kRoute) return run_route(context, what.verb, line, rest);
   return context.fail({ErrorCode::kUnsupported, what.other + ": per-host object, not stored",

@@ -29,7 +29,7 @@ constexpr auto kObjects = std::to_array<ObjectWords>({
 
 constexpr std::string_view kOptions =
     "-4 -6 -j -p -d -o -N -c -batch -force -V --atomic --cascade --skip-other --wait --timeout --stale "
-    "--endpoints "
+    "--endpoints --limit --after "
     "--links --inline --dry-run --yes --data-dir";
 
 std::string object_words() {

@@ -42,6 +42,7 @@ options
     --skip-other     pass over lines of other objects (link, address, rule, ...)
   --cascade          `nexthop del` takes routes and memberships along, as `ip` does
   --wait=stored|fib[:N%]  what an answer waits for;  --timeout 5s
+  --limit N          of a list the first N rows;  --after ROW  those behind that row
   --stale            answer from what this node has, without asking the log
   --endpoints HOST:PORT[,...]   also WAYPOST_ENDPOINTS; 127.0.0.1:7601 where neither is given
   -w table|json      for objects of the cluster
@@ -57,6 +58,7 @@ constexpr auto kPages = std::to_array<Page>({
     {"nexthop", R"(usage: waypost nexthop { add | replace | change } [id ID] NEXTHOP [proto PROTOCOL]
        waypost nexthop del id ID [--cascade]
        waypost nexthop { show | list } [id ID] [dev NAME] [groups] [fdb] [proto PROTOCOL]
+                                       [--limit N] [--after ID]
        waypost nexthop get id ID
        waypost nexthop flush [dev NAME] [groups] [fdb] [proto PROTOCOL] [--cascade]
        waypost nexthop monitor
@@ -77,6 +79,7 @@ them modulo 256. `-j nexthop get` of an absent id prints [], where `ip` prints n
     {"route", R"(usage: waypost route { add | replace | change | append } [TYPE] PREFIX TARGET [ATTRIBUTES]
        waypost route del PREFIX [table TABLE] [metric N] [nhid ID] ...
        waypost route { show | list } [root P | match P | exact P | P] [table TABLE|all] [FILTERS]
+                                     [--limit N] [--after "PREFIX [table TABLE] [metric N] [tos TOS]"]
        waypost route get ADDRESS [table TABLE]
        waypost route flush FILTERS
        waypost route save [FILTERS] >FILE

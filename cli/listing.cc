@@ -119,11 +119,14 @@ int print_one_nexthop(const Context& context, NexthopId id) {
 
 }  // namespace
 
-Status for_each_nexthop(const Context& context, const NexthopQuery& query, const NexthopVisitor& visit) {
+Status for_each_nexthop(const Context& context, const NexthopQuery& query, const NexthopVisitor& visit,
+                        const Page& page) {
   rpc::Request request = new_request(context.options);
   rpc::List& list = *request.mutable_list();
   list.set_table(rpc::NEXTHOP);
   list.set_stale(context.options.stale);
+  list.set_after(page.after);
+  list.set_limit(page.limit);
   list.set_with_interned(context.options.print.details);
   fill(*list.mutable_nexthop(), query);
   return stream(context, request,
@@ -131,11 +134,13 @@ Status for_each_nexthop(const Context& context, const NexthopQuery& query, const
 }
 
 Status for_each_route(const Context& context, const RouteQuery& query, bool details,
-                      const RouteVisitor& visit) {
+                      const RouteVisitor& visit, const Page& page) {
   rpc::Request request = new_request(context.options);
   rpc::List& list = *request.mutable_list();
   list.set_table(rpc::ROUTE);
   list.set_stale(context.options.stale);
+  list.set_after(page.after);
+  list.set_limit(page.limit);
   list.set_with_nexthops(details);
   fill(*list.mutable_route(), query);
   NexthopCache cache;
@@ -151,11 +156,18 @@ int show_nexthops(const Context& context, std::span<const Word> words) {
   const Result<NexthopQuery> query = parse_nexthop_query(words, context.parse_context());
   if (!query.ok()) return context.usage(query.error().message, query.error().hint);
   if (query->id) return print_one_nexthop(context, *query->id);
+  Page page{.after = {}, .limit = context.options.limit};
+  if (context.options.after) {
+    const Result<NexthopId> after = parse_nexthop_after(*context.options.after);
+    if (!after.ok()) return context.usage(after.error().message, after.error().hint);
+    append_nexthop_key(page.after, *after);
+  }
   RowList list(context);
-  const Status status = for_each_nexthop(context, *query, [&](const NexthopObject& object) {
+  const NexthopVisitor visit = [&](const NexthopObject& object) {
     print_nexthop(list.next(), object, context.names);
     return context.out.error() == 0;
-  });
+  };
+  const Status status = for_each_nexthop(context, *query, visit, page);
   return finish(context, status, list);
 }
 
@@ -169,13 +181,19 @@ int get_nexthop(const Context& context, std::span<const Word> words) {
 int show_routes(const Context& context, std::span<const Word> words) {
   const Result<RouteQuery> query = parse_route_query(words, context.parse_context());
   if (!query.ok()) return context.usage(query.error().message, query.error().hint);
+  Page page{.after = {}, .limit = context.options.limit};
+  if (context.options.after) {
+    const Result<RouteKey> after = parse_route_after(*context.options.after, *query, context.parse_context());
+    if (!after.ok()) return context.usage(after.error().message, after.error().hint);
+    append_route_key(page.after, *after);
+  }
   RowList list(context);
   const HiddenFields hidden = query->hidden();
-  const Status status =
-      for_each_route(context, *query, true, [&](const Route& route, const NexthopCache& nexthops) {
-        print_route(list.next(), route, nexthops, context.names, hidden);
-        return context.out.error() == 0;
-      });
+  const RouteVisitor visit = [&](const Route& route, const NexthopCache& nexthops) {
+    print_route(list.next(), route, nexthops, context.names, hidden);
+    return context.out.error() == 0;
+  };
+  const Status status = for_each_route(context, *query, true, visit, page);
   return finish(context, status, list);
 }
 

@@ -14,10 +14,17 @@ namespace waypost::cli {
 using NexthopVisitor = std::function<bool(const NexthopObject& object)>;
 using RouteVisitor = std::function<bool(const Route& route, const NexthopCache& nexthops)>;
 
-Status for_each_nexthop(const Context& context, const NexthopQuery& query, const NexthopVisitor& visit);
+// The part of a listing that is asked for.
+struct Page {
+  std::string after;   // key of a row; empty: from the start
+  uint64_t limit = 0;  // 0: all
+};
+
+Status for_each_nexthop(const Context& context, const NexthopQuery& query, const NexthopVisitor& visit,
+                        const Page& page = {});
 // `details`: nexthops of all routes come along, not only interned ones.
 Status for_each_route(const Context& context, const RouteQuery& query, bool details,
-                      const RouteVisitor& visit);
+                      const RouteVisitor& visit, const Page& page = {});
 
 // `nexthop show|list|get ...`, `route show|list ...`, `route get ...`
 int show_nexthops(const Context& context, std::span<const Word> words);

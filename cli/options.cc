@@ -37,6 +37,12 @@ Status take_timeout(Options& options, std::string_view value) {
   return {};
 }
 
+Status take_limit(Options& options, std::string_view value) {
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), options.limit);
+  if (error == std::errc() && end == value.data() + value.size() && options.limit > 0) return {};
+  return usage("--limit is a number of rows from 1 on, not \"" + std::string(value) + "\"");
+}
+
 // stored | fib | fib:N%
 Status take_wait(Options& options, std::string_view value) {
   if (value == "stored") return options.wait = {}, Status();
@@ -85,6 +91,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"Version", 1, [](Options& o) { o.version = true; }, nullptr},
     {"version", 3, [](Options& o) { o.version = true; }, nullptr},
     {"yes", 1, [](Options& o) { o.yes = true; }, nullptr},
+    {"after", 2, nullptr, [](Options& o, std::string_view v) { return o.after = std::string(v), Status(); }},
     {"atomic", 2, [](Options& o) { o.atomic = true; }, nullptr},
     {"cascade", 3, [](Options& o) { o.cascade = true; }, nullptr},
     {"cluster", 3, nullptr,
@@ -94,6 +101,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"dry-run", 3, [](Options& o) { o.dry_run = true; }, nullptr},
     {"endpoints", 3, nullptr, take_endpoints},
     {"inline", 3, [](Options& o) { o.inline_paths = true; }, nullptr},
+    {"limit", 3, nullptr, take_limit},
     {"links", 3, nullptr,
      [](Options& o, std::string_view v) { return o.links_file = std::string(v), Status(); }},
     {"log", 3, nullptr, [](Options& o, std::string_view v) { return o.log = std::string(v), Status(); }},

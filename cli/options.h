@@ -43,6 +43,8 @@ struct Options {
   std::optional<std::string> data_dir;    // `snapshot restore --data-dir DIR`
   std::optional<std::string> log;         // `cluster grow --log URL`
   std::optional<std::string> cluster;     // `cluster grow --cluster NAME`
+  std::optional<std::string> after;       // `list --after ID`, or the key of a route as one word
+  uint64_t limit = 0;                     // `list --limit N`; 0: all
   std::optional<std::chrono::milliseconds> timeout;
   std::vector<std::string> endpoints;
   Wait wait;

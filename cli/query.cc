@@ -1,5 +1,6 @@
 #include "cli/query.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "cli/context.h"
@@ -7,6 +8,9 @@
 
 namespace waypost::cli {
 namespace {
+
+// What the kernel and the store take where an IPv6 route names none.
+constexpr uint32_t kIpv6DefaultMetric = 1024;
 
 Error query_error(std::string message, std::string hint = {}) {
   return {ErrorCode::kInvalidArgument, std::move(message), std::move(hint)};
@@ -256,6 +260,38 @@ Result<RouteQuery> parse_route_query(std::span<const Word> words, const ParseCon
     if (Status status = read_route_filter(reader, query, context); !status.ok()) return status.error();
   if (!query.family && query.table) query.family = Family::kIpv4;
   return query;
+}
+
+Result<NexthopId> parse_nexthop_after(std::string_view text) {
+  const Result<uint32_t> id = parse_decimal(text, "nexthop id");
+  if (!id.ok())
+    return query_error("--after: " + id.error().message, "--after takes the id of the last nexthop seen");
+  return NexthopId(*id);
+}
+
+Result<RouteKey> parse_route_after(std::string_view text, const RouteQuery& query,
+                                   const ParseContext& context) {
+  std::vector<Word> words;
+  for (size_t at = text.find_first_not_of(' '); at < text.size(); at = text.find_first_not_of(' ', at)) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    words.push_back({.text = text.substr(at, end - at)});
+    at = end;
+  }
+  const std::string hint = "--after takes the key of the last route seen: \"10.0.0.0/8 table 100 metric 20\"";
+  ParseContext of_list = context;
+  of_list.family = query.family;
+  const Result<RouteQuery> row = parse_route_query(words, of_list);
+  if (!row.ok()) return query_error("--after: " + row.error().message, hint);
+  if (row->selector != RouteQuery::Selector::kExact) return query_error("--after names no prefix", hint);
+  const bool names_table =
+      std::any_of(words.begin(), words.end(), [](const Word& word) { return matches(word.text, "table"); });
+  RouteKey key;
+  key.table = names_table ? row->table.value_or(kMainTable) : query.table.value_or(kMainTable);
+  key.prefix = row->prefix;
+  key.tos = row->tos.value_or(query.tos.value_or(0));
+  const uint32_t absent = key.prefix.family() == Family::kIpv6 ? kIpv6DefaultMetric : 0;
+  key.metric = row->metric.value_or(query.metric.value_or(absent));
+  return key;
 }
 
 Result<RouteLookup> parse_route_lookup(std::span<const Word> words, const ParseContext& context) {

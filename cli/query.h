@@ -44,6 +44,12 @@ Result<NexthopQuery> parse_nexthop_query(std::span<const Word> words, const Pars
 // As `ip` does: table main and IPv4 where nothing else is said; `table all` and no family means both.
 Result<RouteQuery> parse_route_query(std::span<const Word> words, const ParseContext& context);
 
+// The key behind which a page begins, from the value of --after. A route's is written as `list` prints it:
+// "PREFIX [table T] [metric N] [tos T]", where no table means that of `query` and no metric what `ip` takes.
+Result<NexthopId> parse_nexthop_after(std::string_view text);
+Result<RouteKey> parse_route_after(std::string_view text, const RouteQuery& query,
+                                   const ParseContext& context);
+
 // `route get [to] [fibmatch] ADDRESS [table T]`
 struct RouteLookup {
   IpAddress address;

@@ -1,9 +1,10 @@
 // Golden pages: commands, `----`, what they print. Each page of golden/ runs on a fresh daemon, through the
 // same run() as the binary. WAYPOST_REWRITE=1 writes the pages anew.
 //
-// A block is lines up to `----`, then its output up to an empty line. A line is a command of waypost; `<
-// FILE` and `> FILE` in front of it are its standard input and output; `file NAME` makes a file of the lines
-// behind it, `corrupt FILE BYTE` and `cut FILE BYTES` damage one. Of the output, lines of standard error have
+// A block is lines up to `----`, then its output up to an empty line. A line is a command of waypost, a word
+// with spaces in "quotes"; `< FILE` and `> FILE` in front of it are its standard input and output; `file
+// NAME` makes a file of the lines behind it, `corrupt FILE BYTE` and `cut FILE BYTES` damage one. Of the
+// output, lines of standard error have
 // `! ` in front, and `-> N` is an exit code that is not 0.
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -12,12 +13,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <iomanip>
 #include <regex>
 #include <sstream>
 
 #include "cli/app.h"
 #include "tests/cli/daemon.h"
+#include "tests/cli/files.h"
 
 namespace waypost::cli {
 namespace {
@@ -26,18 +28,15 @@ namespace fs = std::filesystem;
 
 const fs::path kPages = fs::path(WAYPOST_SOURCE_DIR) / "tests/cli/golden";
 
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 void write_file(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
 std::vector<std::string> split(const std::string& line) {
-  std::istringstream words(line);
-  return {std::istream_iterator<std::string>(words), {}};
+  std::istringstream rest(line);
+  std::vector<std::string> words;
+  for (std::string word; rest >> std::quoted(word);) words.push_back(word);
+  return words;
 }
 
 class Page {
@@ -157,7 +156,7 @@ TEST_P(Golden, PageIsWhatIsPrinted) {
 
 INSTANTIATE_TEST_SUITE_P(Pages, Golden,
                          testing::Values("usage", "nexthop", "route", "batch", "batch_force", "batch_atomic",
-                                         "save", "past", "cluster"),
+                                         "save", "past", "cluster", "paging"),
                          [](const auto& page) { return page.param; });
 
 }  // namespace

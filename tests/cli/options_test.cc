@@ -44,6 +44,8 @@ TEST(Options, StandAnywhereAndTakeValuesBothWays) {
   EXPECT_EQ(parsed.options.timeout, milliseconds(300));
   EXPECT_EQ(parsed.words.size(), 5u);
   EXPECT_EQ(parse({"--wait", "stored"})->options.wait, Wait{});
+  EXPECT_EQ(parse({"route", "list", "--limit", "3"})->options.limit, 3u);
+  EXPECT_EQ(parse({"route", "list", "--after=10.0.0.0/8"})->options.after, "10.0.0.0/8");
   EXPECT_TRUE(parse({"node", "list", "-w"})->options.watch);
   EXPECT_EQ(parse({"node", "list", "-w", "json"})->options.write, WriteFormat::kJson);
 }

@@ -2,24 +2,21 @@
 // -j`, then printed in every form. The objects that the store does not hold are listed with the reason.
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <map>
 #include <set>
 
 #include "cli/nexthop_printer.h"
 #include "cli/route_printer.h"
 #include "model/limits.h"
+#include "tests/cli/files.h"
 #include "tests/cli/row_builder.h"
 
 namespace waypost::cli {
 namespace {
 
 std::string recorded_json(const std::string& name) {
-  std::ifstream file(std::string(WAYPOST_SOURCE_DIR) + "/tests/data/json/" + name);
-  EXPECT_TRUE(file.is_open()) << name;
-  return {std::istreambuf_iterator<char>(file), {}};
+  return read_file(std::string(WAYPOST_SOURCE_DIR) + "/tests/data/json/" + name);
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

@@ -2,20 +2,17 @@
 // its byte, and what we write is read back as it was.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 #include <random>
 
 #include "cli/saved_route.h"
 #include "model/limits.h"
+#include "tests/cli/files.h"
 
 namespace waypost::cli {
 namespace {
 
-std::string read_file(const std::string& name) {
-  std::ifstream file(std::string(WAYPOST_SOURCE_DIR) + "/tests/data/json/" + name, std::ios::binary);
-  EXPECT_TRUE(file.is_open()) << name;
-  return {std::istreambuf_iterator<char>(file), {}};
+std::string saved_by_ip(const std::string& name) {
+  return read_file(std::string(WAYPOST_SOURCE_DIR) + "/tests/data/json/" + name);
 }
 
 Links links() {
@@ -46,7 +43,7 @@ PutRoute restored(const SavedRoute& saved, bool inline_paths) {
 
 TEST(Save, BothFormsOfNexthopIdsAreRead) {
   for (const char* name : {"save.0.bin", "save.1.bin"}) {
-    const std::vector<SavedRoute> routes = *read_stream(read_file(name));
+    const std::vector<SavedRoute> routes = *read_stream(saved_by_ip(name));
     ASSERT_EQ(routes.size(), 2u) << name;
     const PutRoute first = restored(routes[0], false);
     EXPECT_EQ(to_string(first.route.key), "192.0.2.0/24");
@@ -59,7 +56,7 @@ TEST(Save, BothFormsOfNexthopIdsAreRead) {
 }
 
 TEST(Save, InlineTakesTheCopyBesideTheId) {
-  const std::vector<SavedRoute> routes = *read_stream(read_file("save.1.bin"));
+  const std::vector<SavedRoute> routes = *read_stream(saved_by_ip("save.1.bin"));
   const PutRoute single = restored(routes[0], true);
   ASSERT_EQ(single.paths.size(), 1u);
   EXPECT_EQ(single.route.nexthop, NexthopId());
@@ -70,13 +67,13 @@ TEST(Save, InlineTakesTheCopyBesideTheId) {
   EXPECT_EQ(multipath.paths[1].nexthop.device, "e1");
   EXPECT_EQ(multipath.paths[1].weight, 1);
   // At nexthop_compat_mode 0 there is no copy.
-  const auto none = restore_command((*read_stream(read_file("save.0.bin")))[0], links(), true);
+  const auto none = restore_command((*read_stream(saved_by_ip("save.0.bin")))[0], links(), true);
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().message, "the route 192.0.2.0/24 at byte 4 has no copy of nexthop 1 beside the id");
 }
 
 TEST(Save, AnUnknownInterfaceIsAnErrorAtItsRecord) {
-  const std::vector<SavedRoute> routes = *read_stream(read_file("save.1.bin"));
+  const std::vector<SavedRoute> routes = *read_stream(saved_by_ip("save.1.bin"));
   const auto command = restore_command(routes[1], Links({{3, "e0"}}), true);
   ASSERT_FALSE(command.ok());
   EXPECT_EQ(command.error().message,
@@ -86,7 +83,7 @@ TEST(Save, AnUnknownInterfaceIsAnErrorAtItsRecord) {
 
 TEST(Save, EveryTruncationIsRefusedWithItsByte) {
   for (const char* name : {"save.0.bin", "save.1.bin"}) {
-    const std::string whole = read_file(name);
+    const std::string whole = saved_by_ip(name);
     for (size_t length = 0; length < whole.size(); ++length) {
       const auto routes = read_stream(whole.substr(0, length));
       // A cut between two messages cannot be told from a shorter stream, since it has no end mark.
@@ -107,7 +104,7 @@ TEST(Save, EveryTruncationIsRefusedWithItsByte) {
 
 TEST(Save, EveryFlippedByteIsRefusedOrReadsAsAnotherRoute) {
   for (const char* name : {"save.0.bin", "save.1.bin"}) {
-    const std::string whole = read_file(name);
+    const std::string whole = saved_by_ip(name);
     for (size_t at = 0; at < whole.size(); ++at) {
       for (int flip = 1; flip < 256; flip += 2) {
         std::string bytes = whole;
