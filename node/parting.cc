@@ -93,6 +93,7 @@ class Comparison {
     rpc::Request request;
     request.mutable_diff()->set_from(revision.value() - 1);
     request.mutable_diff()->set_to(revision.value());
+    request.mutable_diff()->set_stale(true);
     Changes changes;
     const Result<rpc::End> end = client_.call(request, [&](const rpc::Part& part) {
       const rpc::Change& change = part.difference().change();

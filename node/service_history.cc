@@ -113,7 +113,7 @@ void serve_history(Parts& parts, SharedCall call) {
 }
 
 void serve_diff(Parts& parts, SharedCall call) {
-  read(parts, call, false, [&parts, call](store::ReadView view) {
+  read(parts, call, call->request().diff().stale(), [&parts, call](store::ReadView view) {
     const rpc::Diff& diff = call->request().diff();
     const Revision to = diff.to() == 0 ? view.stamp().revision : Revision(diff.to());
     Result<NetChanges> net = NetChanges::between(parts.store, Revision(diff.from()), to);

@@ -72,6 +72,8 @@ void answer(const SharedCall& call, replication::ProposeResult result) {
 void propose(Parts& parts, const SharedCall& call, std::string proposal) {
   if (const std::optional<Error> refused = parts.membership.refusal()) return call->fail(*refused);
   if (const std::optional<Error> full = parts.space.refusal()) return call->fail(*full);
+  if (const std::string halted = parts.replica.status().halted; !halted.empty())
+    return call->fail({ErrorCode::kFailedPrecondition, halted, ""});
   if (!parts.membership.enrolled()) {
     return call->fail(
         {ErrorCode::kUnavailable, "member " + parts.config.name + " is still joining its cluster",

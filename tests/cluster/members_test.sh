@@ -4,6 +4,8 @@
 #              member that is started again, also behind a kill -9, goes on where it was
 #   snapshots  a member that was away while the log was trimmed past it, and one whose directory is empty, take a snapshot of another
 #   faults     what cannot work is said in words with the cure, at once, and reads go on
+#   full       an etcd at its quota is named, and healed by what the words advise
+#   parting    a member whose rows differ is named by the others with the first revision that does, and takes no changes
 #   grow       a node of its own goes on in etcd with all that it held, and others join it
 # usage: members_test.sh BIN_DIR PART
 set -euo pipefail
@@ -244,11 +246,7 @@ part_faults() {
   ctl snapshot save "$work/backup" >/dev/null 2>&1
   at n3 route add 10.0.2.0/24 nhid 1
   same_state n1 n2 n3 || die "the states differ"
-  stop etcd
-  rm -rf "$work/etcd"
-  ctl snapshot restore "$work/backup" --name s1 --data-dir "$work/etcd" --initial-cluster "s1=http://127.0.0.1:${ports[1]}" \
-    --initial-advertise-peer-urls "http://127.0.0.1:${ports[1]}" >/dev/null 2>&1
-  etcd_up
+  etcd_from "$work/backup"
   wait_until 15 says "rewound or replaced" at n1 cluster status || { cat "$work/said"; die "the rewound log is not recognised"; }
   refused 2 at n2 --timeout 2s route add 10.0.3.0/24 nhid 1
   said "start the log anew"
@@ -294,6 +292,40 @@ part_full() {
   wait_until 10 at n1 --timeout 2s route add 10.200.0.0/24 nhid 1 || die "still full"
   all_ready n1 n2
   same_state n1 n2 || die "the states differ"
+}
+
+etcd_from() { # BACKUP: etcd forgets what came behind it
+  stop etcd
+  rm -rf "$work/etcd"
+  ctl snapshot restore "$1" --name s1 --data-dir "$work/etcd" --initial-cluster "s1=http://127.0.0.1:${ports[1]}" \
+    --initial-advertise-peer-urls "http://127.0.0.1:${ports[1]}" >/dev/null 2>&1
+  etcd_up
+}
+
+part_parting() {
+  three
+  at n1 nexthop add id 1 via 192.0.2.1 dev eth0
+  for i in $(seq 20); do at n1 route add "10.0.$i.0/24" nhid 1; done
+  same_state n1 n2 n3 || die "the states differ"
+  ctl snapshot save "$work/backup" >/dev/null 2>&1
+  stop n2
+  stop n3
+  at n1 route add 10.8.0.0/24 nhid 1
+  stop n1
+  etcd_from "$work/backup"
+  # Nobody remembers how far this etcd was, so nothing but the states tells n1 and the others apart.
+  rm "$work"/n?/engine_revision
+  member n2
+  member n3
+  all_ready n2 n3
+  at n2 route add 10.9.0.0/24 nhid 1
+  at n2 route add 10.9.1.0/24 nhid 1
+  member n1
+  wait_until 10 says "differs from member n1 since revision 22" at n2 cluster status || { cat "$work/said"; die "n2 does not name the difference"; }
+  wait_until 10 says "differs from member n1 since revision 22" at n3 cluster status || { cat "$work/said"; die "n3 does not name the difference"; }
+  refused 2 at n1 --timeout 2s route add 10.9.2.0/24 nhid 1
+  said "rewound or replaced"
+  [ -n "$(at n2 --stale route show 10.9.1.0/24)" ] || die "n2 does not answer"
 }
 
 part_grow() {
