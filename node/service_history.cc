@@ -112,14 +112,18 @@ void serve_history(Parts& parts, SharedCall call) {
   on_reader(parts, call, [&parts, call] { std::make_shared<HistoryStream>(parts, call)->run(); });
 }
 
+// A stale one is answered also by a node whose state differs from the others': it is how they learn where.
 void serve_diff(Parts& parts, SharedCall call) {
-  read(parts, call, call->request().diff().stale(), [&parts, call](store::ReadView view) {
+  const auto work = [&parts, call](store::ReadView view) {
     const rpc::Diff& diff = call->request().diff();
     const Revision to = diff.to() == 0 ? view.stamp().revision : Revision(diff.to());
     Result<NetChanges> net = NetChanges::between(parts.store, Revision(diff.from()), to);
     if (!net.ok()) return call->fail(net.error());
     std::make_shared<DiffStream>(parts, call, std::move(view), std::move(*net))->run();
-  });
+  };
+  if (call->request().diff().stale())
+    return on_reader(parts, call, [&parts, work] { work(parts.store.view()); });
+  read(parts, call, false, work);
 }
 
 }  // namespace waypost::node

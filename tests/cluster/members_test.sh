@@ -321,8 +321,8 @@ part_parting() {
   at n2 route add 10.9.0.0/24 nhid 1
   at n2 route add 10.9.1.0/24 nhid 1
   member n1
-  wait_until 10 says "differs from member n1 since revision 22" at n2 cluster status || { cat "$work/said"; die "n2 does not name the difference"; }
-  wait_until 10 says "differs from member n1 since revision 22" at n3 cluster status || { cat "$work/said"; die "n3 does not name the difference"; }
+  wait_until 10 says "table route differs from member n1 since revision 22" at n2 cluster status || { cat "$work/said"; die "n2 does not name the difference"; }
+  wait_until 10 says "table route differs from member n1 since revision 22" at n3 cluster status || { cat "$work/said"; die "n3 does not name the difference"; }
   refused 2 at n1 --timeout 2s route add 10.9.2.0/24 nhid 1
   said "rewound or replaced"
   [ -n "$(at n2 --stale route show 10.9.1.0/24)" ] || die "n2 does not answer"
