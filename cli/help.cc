@@ -54,8 +54,8 @@ exit codes
   6 timeout, outcome unknown  7 partly applied (-force)  8 stored, not installable on some node  130 interrupted
 )";
 
-constexpr auto kPages = std::to_array<Page>({
-    {"nexthop", R"(usage: waypost nexthop { add | replace | change } [id ID] NEXTHOP [proto PROTOCOL]
+constexpr std::string_view kNexthopPage =
+    R"(usage: waypost nexthop { add | replace | change } [id ID] NEXTHOP [proto PROTOCOL]
        waypost nexthop del id ID [--cascade]
        waypost nexthop { show | list } [id ID] [dev NAME] [groups] [fdb] [proto PROTOCOL]
                                        [--limit N] [--after ID]
@@ -75,8 +75,10 @@ for example
 
 Without an id the lowest free one is taken and printed. Weights go to 65535, and print as they are: `ip` 6.1 prints
 them modulo 256. `-j nexthop get` of an absent id prints [], where `ip` prints nothing.
-)"},
-    {"route", R"(usage: waypost route { add | replace | change | append } [TYPE] PREFIX TARGET [ATTRIBUTES]
+)";
+
+constexpr std::string_view kRoutePage =
+    R"(usage: waypost route { add | replace | change | append } [TYPE] PREFIX TARGET [ATTRIBUTES]
        waypost route del PREFIX [table TABLE] [metric N] [nhid ID] ...
        waypost route { show | list } [root P | match P | exact P | P] [table TABLE|all] [FILTERS]
                                      [--limit N] [--after "PREFIX [table TABLE] [metric N] [tos TOS]"]
@@ -96,7 +98,11 @@ for example
   waypost route add 192.0.2.0/24 nexthop via 10.0.0.1 dev eth0 nexthop via 10.0.1.1 dev eth1 weight 2
   waypost route show match 192.0.2.7
   ip route save table main | waypost route restore
-)"},
+)";
+
+constexpr auto kPages = std::to_array<Page>({
+    {"nexthop", kNexthopPage},
+    {"route", kRoutePage},
     {"monitor", R"(usage: waypost monitor [all | route | nexthop] [label] [after REVISION]
 
 Prints changes as the store makes them, in the words of `ip monitor`; with -j one JSON object a line. `after` begins with
