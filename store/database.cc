@@ -2,6 +2,10 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/table_properties_collectors.h>
+#include <spdlog/spdlog.h>
+
+#include <cstdarg>
+#include <cstdio>
 
 #include "store/database_internal.h"
 #include "store/files.h"
@@ -25,6 +29,23 @@ bool is_probed(Table table) {
          table == Table::kSession;
 }
 
+// RocksDB's own log file ends the process in an assertion when it is written to on a full disk, so its words
+// go where ours go.
+class WordsOfRocksDb final : public rocksdb::Logger {
+ public:
+  using Logger::Logv;
+  WordsOfRocksDb() : Logger(rocksdb::InfoLogLevel::WARN_LEVEL) {}
+
+  void Logv(const rocksdb::InfoLogLevel level, const char* format, va_list arguments) override {
+    const bool wanted = level >= GetInfoLogLevel() && level < rocksdb::InfoLogLevel::HEADER_LEVEL;
+    if (!wanted) return;
+    char words[1024];
+    std::vsnprintf(words, sizeof words, format, arguments);
+    const bool error = level >= rocksdb::InfoLogLevel::ERROR_LEVEL;
+    spdlog::log(error ? spdlog::level::err : spdlog::level::warn, "rocksdb: {}", words);
+  }
+};
+
 }  // namespace
 
 void must(const rocksdb::Status& status, std::string_view doing) {
@@ -45,8 +66,7 @@ rocksdb::Options database_options(const DatabaseOptions& options) {
   // What a start after a crash has to read again.
   db.max_total_wal_size = 3 * options.write_buffer_bytes;
   db.bytes_per_sync = 1u << 20;
-  db.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
-  db.keep_log_file_num = 4;
+  db.info_log = std::make_shared<WordsOfRocksDb>();
   db.max_open_files = 512;
 
   rocksdb::BlockBasedTableOptions table;

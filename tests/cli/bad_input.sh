@@ -132,10 +132,7 @@ full_disk() {
   grep -qiE 'space|disk|no connection|closed|refused' out || die "no word of the disk"
   if kill -0 "$daemon" 2>/dev/null; then
     alive "a full disk"
-    # Not yet by SIGTERM: closing on a full disk ends in an assertion of RocksDB instead of our words.
-    kill -9 "$daemon"
-    wait "$daemon" || true
-    daemon=
+    stop
   else
     rc=0
     wait "$daemon" || rc=$?
@@ -147,8 +144,7 @@ full_disk() {
   launch "$work/disk/data"
   sleep 1
   if kill -0 "$daemon" 2>/dev/null; then
-    kill "$daemon"
-    wait "$daemon" || true
+    stop
   else
     wait "$daemon" || rc=$?
     [ "$rc" -lt 128 ] || die "waypostd on a full disk was ended by signal $((rc - 128))"
