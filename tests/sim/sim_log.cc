@@ -93,6 +93,7 @@ void SimLog::ask(double fails, std::function<T()> serve, std::function<void(T)> 
 }
 
 void SimLog::read(Position from, size_t max_bytes, ReadCallback done) {
+  const Position asked = from;
   Shared& s = *shared_;
   if (s.cut || s.world.chance(Concern::kFaults, s.faults.read_fails)) {
     s.world.reach("read failed");
@@ -101,21 +102,22 @@ void SimLog::read(Position from, size_t max_bytes, ReadCallback done) {
   }
   if (s.world.chance(Concern::kFaults, s.faults.read_repeats) && from.value() > 1) {
     s.world.reach("read repeated entries");
-    const Position asked = from;
     from =
         Position(from.value() - s.world.pick(Concern::kFaults, 1, std::min<uint64_t>(from.value() - 1, 5)));
-    from = std::min(asked, std::max(from, s.server.first()));
   }
   if (s.world.chance(Concern::kFaults, s.faults.read_single)) max_bytes = 1;
-  wait_for_entries(from, max_bytes, std::move(done));
+  wait_for_entries(asked, from, max_bytes, std::move(done));
 }
 
-void SimLog::wait_for_entries(Position from, size_t max_bytes, ReadCallback done) {
+// Waits for the entry at `from`, which is `asked` or a little before it.
+void SimLog::wait_for_entries(Position asked, Position from, size_t max_bytes, ReadCallback done) {
   const std::weak_ptr<Shared> weak = shared_;
-  const auto deliver = [weak, from, max_bytes, done = std::move(done)] {
+  const auto deliver = [weak, asked, from, max_bytes, done = std::move(done)] {
     const auto shared = weak.lock();
     if (!shared || shared->gone) return;
-    auto entries = shared->server.read(from, max_bytes);
+    // Only what was asked for can be missed: what would be repeated may be trimmed by now.
+    const Position start = std::min(asked, std::max(from, shared->server.first()));
+    auto entries = shared->server.read(start, max_bytes);
     if (!entries.ok()) shared->world.reach("trimmed under a reader");
     shared->node.after(shared->delay_us(), [done, entries = std::move(entries), weak, from]() mutable {
       const auto still = weak.lock();

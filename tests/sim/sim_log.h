@@ -68,7 +68,7 @@ class SimLog final : public replication::Log {
   // A verb with an answer of type T: `serve` runs at the server; no answer within the timeout is `failure`.
   template <typename T>
   void ask(double fails, std::function<T()> serve, std::function<void(T)> done);
-  void wait_for_entries(Position from, size_t max_bytes, ReadCallback done);
+  void wait_for_entries(Position asked, Position from, size_t max_bytes, ReadCallback done);
 
   std::shared_ptr<Shared> shared_;
 };

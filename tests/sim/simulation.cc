@@ -43,6 +43,7 @@ class Simulation {
   void remove_member();
   bool all_caught_up() const;
   std::string state_of(const Member& member) const;
+  std::string states() const;
   void verify_rewound();
 
   std::set<std::string> without_;
@@ -239,6 +240,12 @@ std::string Simulation::state_of(const Member& member) const {
          (status.reachable ? "" : ", log unreachable");
 }
 
+std::string Simulation::states() const {
+  std::string words;
+  for (const auto& member : cluster_.members) words += "\n  " + state_of(*member);
+  return words;
+}
+
 // The log and one member whose state the log still continues are enough to serve.
 void Simulation::heal_one() {
   Member& member = any_member();
@@ -273,18 +280,18 @@ void Simulation::heal_all() {
     return true;
   };
   if (!world_.run_until([&] { return quiet() && all_caught_up(); }, kHealAllUs))
-    cluster_.fail("healed members do not converge within 60 s");
+    cluster_.fail("healed members do not converge within 60 s" + states());
   // Appends that were late may still land.
   world_.run_for(5 * kSecondUs);
   if (!world_.run_until([&] { return all_caught_up(); }, kHealAllUs))
-    cluster_.fail("members do not converge behind late appends");
+    cluster_.fail("members do not converge behind late appends" + states());
 }
 
 void Simulation::cold_restart() {
   for (const auto& member : cluster_.members) member->crash(true);
   for (const auto& member : cluster_.members) member->start();
   if (!world_.run_until([&] { return all_caught_up(); }, kHealAllUs))
-    cluster_.fail("members do not converge after a cold restart");
+    cluster_.fail("members do not converge after a cold restart" + states());
 }
 
 // After a restore from a backup what was acknowledged may be gone; what must hold is that nobody goes on upon
