@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kVersion = "waypost 0.1.0";
 
-struct Page {
+struct HelpPage {
   std::string_view object;
   std::string_view text;
 };
@@ -100,7 +100,7 @@ for example
   ip route save table main | waypost route restore
 )";
 
-constexpr auto kPages = std::to_array<Page>({
+constexpr auto kPages = std::to_array<HelpPage>({
     {"nexthop", kNexthopPage},
     {"route", kRoutePage},
     {"monitor", R"(usage: waypost monitor [all | route | nexthop] [label] [after REVISION]
@@ -146,7 +146,7 @@ About the node that is asked, which is the one of --endpoints. Exit code 3: they
 }  // namespace
 
 void print_help(Output& out, std::string_view object) {
-  for (const Page& page : kPages)
+  for (const HelpPage& page : kPages)
     if (!object.empty() && page.object.starts_with(object)) return out.put(page.text);
   out.put(kOverview);
 }
