@@ -53,6 +53,7 @@ class Member {
   bool running() const { return replica_ != nullptr; }
   bool serving() const { return running() && claimed_; }
   uint64_t starts() const { return starts_; }
+  Position durable() const { return durable_; }  // as of its last round
 
   void start();
   // The process ends; with the power, unsynced writes go too.

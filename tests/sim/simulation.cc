@@ -43,6 +43,7 @@ class Simulation {
   void remove_member();
   bool all_caught_up() const;
   std::string state_of(const Member& member) const;
+  bool may_lose(const Member& member) const;
   std::string states() const;
   void verify_rewound();
 
@@ -192,10 +193,10 @@ void Simulation::disturb_all() {
       if (!member->running()) member->start();
     }
   } else if (wipes_ && pick(0, 3) == 0) {
-    // One disk at a time, as the rule of two durable copies allows.
     Member& member = any_member();
     for (const auto& other : cluster_.members)
       if (other.get() != &member && !other->running()) return;
+    if (!may_lose(member)) return;
     world_.reach("disk wiped");
     member.crash(true);
     member.wipe();
@@ -204,6 +205,16 @@ void Simulation::disturb_all() {
   } else if (removals_ && pick(0, 3) == 0) {
     remove_member();
   }
+}
+
+// The rule of two durable copies: somebody else holds a state that the log still continues, or what was
+// trimmed would be nowhere.
+bool Simulation::may_lose(const Member& member) const {
+  for (const auto& other : cluster_.members) {
+    const bool holds = other->running() && !(other->durable().next() < server_.first());
+    if (other.get() != &member && holds) return true;
+  }
+  return false;
 }
 
 void Simulation::remove_member() {
@@ -215,6 +226,7 @@ void Simulation::remove_member() {
       [](const Member::Answer&) {});
   world_.run_for(pick(0, kSecondUs));
   world_.reach("member removed");
+  if (!may_lose(gone)) return;
   gone.crash(true);
   gone.wipe();
   gone.start();
