@@ -6,6 +6,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.."
 seconds=${1:-30}
 shift || true
+case $seconds in '' | *[!0-9]*) echo "error: \"$seconds\" is not a number of seconds; usage: $0 [SECONDS] [NAME...]" >&2; exit 1 ;; esac
 names=${*:-$(cd build-fuzz/bin && ls -d fz_* 2>/dev/null)}
 [ -n "$names" ] || { echo "error: no fuzzer is built; ./dev build fuzz" >&2; exit 1; }
 mkdir -p build-fuzz/crashes
