@@ -9,9 +9,6 @@
 namespace waypost::cli {
 namespace {
 
-// What the kernel and the store take where an IPv6 route names none.
-constexpr uint32_t kIpv6DefaultMetric = 1024;
-
 Error query_error(std::string message, std::string hint = {}) {
   return {ErrorCode::kInvalidArgument, std::move(message), std::move(hint)};
 }
@@ -289,8 +286,7 @@ Result<RouteKey> parse_route_after(std::string_view text, const RouteQuery& quer
   key.table = names_table ? row->table.value_or(kMainTable) : query.table.value_or(kMainTable);
   key.prefix = row->prefix;
   key.tos = row->tos.value_or(query.tos.value_or(0));
-  const uint32_t absent = key.prefix.family() == Family::kIpv6 ? kIpv6DefaultMetric : 0;
-  key.metric = row->metric.value_or(query.metric.value_or(absent));
+  key.metric = row->metric.value_or(query.metric.value_or(usual_metric(key.prefix.family())));
   return key;
 }
 

@@ -13,7 +13,6 @@ constexpr uint8_t kProtocolKernel = 2;
 constexpr uint8_t kProtocolRouterAdvertisement = 9;
 constexpr uint8_t kTypeLocal = 2;
 constexpr uint8_t kTypeMulticast = 5;
-constexpr uint32_t kIpv6DefaultMetric = 1024;
 constexpr uint16_t kLargestSavedWeight = 256;
 
 std::string name_of(const SavedRoute& saved) {
@@ -87,7 +86,7 @@ Result<std::variant<PutRoute, Skipped>> restore_command(const SavedRoute& saved,
   route.key = {.table = TableId(saved.table == 0 ? kMainTable.value() : saved.table),
                .prefix = saved.prefix,
                .tos = saved.tos,
-               .metric = ipv6 && saved.metric == 0 ? kIpv6DefaultMetric : saved.metric};
+               .metric = ipv6 && saved.metric == 0 ? usual_metric(Family::kIpv6) : saved.metric};
   route.type = static_cast<RouteType>(saved.type);
   route.protocol = saved.protocol;
   route.scope = saved.scope;

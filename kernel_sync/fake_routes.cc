@@ -21,7 +21,7 @@ bool can_be_sibling(const KernelRoute& row) {
 RouteKey stored_key(RouteKey key) {
   key.prefix.address = masked(key.prefix.address, key.prefix.length);
   if (key.table.value() == 0) key.table = kMainTable;
-  if (key.prefix.family() == Family::kIpv6 && key.metric == 0) key.metric = 1024;
+  if (key.metric == 0) key.metric = usual_metric(key.prefix.family());
   return key;
 }
 

@@ -5,7 +5,6 @@
 namespace waypost {
 namespace {
 
-constexpr uint32_t kIpv6DefaultMetric = 1024;
 constexpr uint8_t kEcnBits = 3;
 constexpr uint8_t kPreferenceHigh = 1;
 constexpr uint8_t kPreferenceLow = 3;
@@ -128,8 +127,7 @@ std::string to_string(const RouteKey& key) {
   std::string text = to_string(key.prefix);
   if (key.table != kMainTable) text += " table " + std::to_string(key.table.value());
   if (key.tos != 0) text += " tos " + hex_byte(key.tos);
-  const uint32_t default_metric = key.prefix.family() == Family::kIpv4 ? 0 : kIpv6DefaultMetric;
-  if (key.metric != default_metric) text += " metric " + std::to_string(key.metric);
+  if (key.metric != usual_metric(key.prefix.family())) text += " metric " + std::to_string(key.metric);
   return text;
 }
 

@@ -22,12 +22,17 @@ bool is_known(RouteType type);
 // iproute2's word: "unicast", "blackhole", ...
 std::string_view to_string(RouteType type);
 
+// What `ip route` calls the metric when none is given (KERNEL.md K2).
+constexpr uint32_t usual_metric(Family family) {
+  return family == Family::kIpv4 ? 0 : 1024;
+}
+
 // What names a route (KERNEL.md K2); ordered as the store orders it.
 struct RouteKey {
   TableId table = kMainTable;
   Prefix prefix;
   uint8_t tos = 0;      // IPv4 only, its two ECN bits 0
-  uint32_t metric = 0;  // IPv6: 0 is never stored, an absent metric is 1024
+  uint32_t metric = 0;  // IPv6: 0 is never stored, an absent metric is the usual one
 
   auto operator<=>(const RouteKey&) const = default;
 };

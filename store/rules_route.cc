@@ -137,7 +137,8 @@ std::optional<Refusal> delete_route(WorkingState& state, const DeleteRoute& comm
   if (route && !matches(state, command, *route)) route.reset();
   if (!route && !metric_given) route = find_match(state, command, key);
   if (!route) {
-    if (!metric_given && is_ipv6(key)) key.metric = 1024;  // so that the words leave it out
+    if (!metric_given && is_ipv6(key))
+      key.metric = usual_metric(Family::kIpv6);  // so that the words leave it out
     return refuse(RefusalCode::kRouteNotFound, key);
   }
   state.erase_route(route_key_bytes(route->key), *route);

@@ -137,7 +137,7 @@ Result<bool> has_route(Query& query, const RouteKey& key) {
 Result<std::optional<KernelRoute>> get_route(Query& query, const RouteKey& wanted) {
   RouteKey key = wanted;
   const Family family = key.prefix.family();
-  if (family == Family::kIpv6 && key.metric == 0) key.metric = 1024;  // KERNEL.md K2
+  if (family == Family::kIpv6 && key.metric == 0) key.metric = usual_metric(family);
   auto chosen = choose(query, key.prefix.address, key.tos);
   if (!chosen) return chosen.error();
   if (chosen->route && chosen->route->route.key == key) return std::move(chosen->route);

@@ -24,6 +24,7 @@
 #include "model/ip.h"
 #include "model/named_type.h"
 #include "model/result.h"
+#include "model/route.h"
 
 namespace waypost::kernel_sync {
 
@@ -32,11 +33,6 @@ constexpr TrieValue kNoValue = 0xffff'ffff;
 // Values from here on are taken, but through a shared list. Clients' and interned nexthop ids are below
 // (limits::kLastInternedId), scratch ids are not.
 constexpr TrieValue kFirstIndirectValue = 0xc000'0000;
-
-// What `ip route` calls the metric when none is given (KERNEL.md K2): the metric that costs no list.
-constexpr uint32_t usual_metric(Family family) {
-  return family == Family::kIpv4 ? 0 : 1024;
-}
 
 // One trie of a forest; made by make_trie, reused after drop_trie.
 using TrieId = NamedType<struct TrieIdTag, uint32_t>;

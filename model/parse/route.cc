@@ -6,7 +6,6 @@ namespace waypost::parse {
 namespace {
 
 constexpr uint8_t kEcnBits = 3;
-constexpr uint32_t kIpv6DefaultMetric = 1024;
 
 // What does not depend on the verb: the family is known now.
 bool settle(Cursor& cursor, RouteLine& line) {
@@ -17,10 +16,10 @@ bool settle(Cursor& cursor, RouteLine& line) {
   if ((line.tos & kEcnBits) != 0)
     return cursor.fail(*line.tos_word, "the two low bits of tos belong to ECN",
                        "give a multiple of 4; tos is read as hexadecimal");
-  if (!ipv4) line.scope.reset();                                     // the kernel ignores it
-  if (ipv4) line.preference = 0;                                     // the kernel ignores it
-  if (!ipv4 && line.metric == 0u) line.metric = kIpv6DefaultMetric;  // KERNEL.md case 51
-  if (line.nexthop_word != nullptr && line.single_word != nullptr)   // KERNEL.md case 40
+  if (!ipv4) line.scope.reset();                                       // the kernel ignores it
+  if (ipv4) line.preference = 0;                                       // the kernel ignores it
+  if (!ipv4 && line.metric == 0u) line.metric = usual_metric(family);  // KERNEL.md case 51
+  if (line.nexthop_word != nullptr && line.single_word != nullptr)     // KERNEL.md case 40
     return cursor.fail(*line.single_word,
                        "nhid and " + quoted(line.single_word->text) + " exclude each other");
   if (line.nexthop_word != nullptr && line.paths_word != nullptr)
@@ -60,7 +59,7 @@ bool finish_put(Cursor& cursor, CommandVerb verb, RouteLine& line, PutRoute* out
   route.key = {.table = TableId(line.table),
                .prefix = line.prefix,
                .tos = line.tos,
-               .metric = line.metric.value_or(ipv4 ? 0 : kIpv6DefaultMetric)};
+               .metric = line.metric.value_or(usual_metric(family))};
   route.nexthop = NexthopId(line.nexthop.value_or(0));
   route.protocol = line.protocol.value_or(kProtocolBoot);
   route.scope = line.scope.value_or(on_link ? kScopeLink : kScopeGlobal);

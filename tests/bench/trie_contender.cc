@@ -63,7 +63,7 @@ class Waypost : public Contender {
 
  private:
   TrieKey key_of(const BenchRoute& route) const {
-    return {route.prefix, 0, kernel_sync::usual_metric(route.prefix.address.family)};
+    return {route.prefix, 0, usual_metric(route.prefix.address.family)};
   }
   uint64_t value_at(const IpAddress& address) const {
     const auto match = forest_.longest_match(trie_, address);
