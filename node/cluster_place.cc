@@ -2,12 +2,12 @@
 #include <cstdio>
 #include <fstream>
 
-#include "model/check.h"
 #include "node/engine.h"
 #include "node/logging.h"
 #include "node/snapshot_fetch.h"
 #include "replication/etcd/etcd_log.h"
 #include "replication/local_log.h"
+#include "store/files.h"
 
 namespace waypost::node {
 
@@ -119,20 +119,12 @@ class PlaceFinder {
                    "start one node with --bootstrap to make it; the others with --join"};
     }
     Genesis genesis;
-    genesis.cluster = ours ? ours->cluster : minted_id();
+    genesis.cluster = ours ? ours->cluster : store::mint_id();
     const Status made =
         await<void>(order_, [this, &genesis](auto done) { log_->create_genesis(genesis, std::move(done)); });
     if (!made.ok()) return made.error();
     log_info("made the log of a new cluster in " + log_->describe());
     return genesis;
-  }
-
-  static Hash128 minted_id() {
-    std::ifstream random("/dev/urandom", std::ios::binary);
-    Hash128 id;
-    random.read(reinterpret_cast<char*>(&id), sizeof id);
-    WAYPOST_CHECK(random.good() && id != Hash128{}, "/dev/urandom gives 16 bytes");
-    return id;
   }
 
   Error lost_log(const store::StateStamp& ours) const {

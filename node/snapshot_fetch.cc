@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "model/bytes.h"
 #include "model/limits.h"
 #include "replication/local_log.h"
 #include "rpc/client.h"
@@ -34,12 +35,11 @@ Status read_file(const std::string& path, SnapshotSink& sink) {
   if (!file) return Error{ErrorCode::kNotFound, "snapshot file " + path + " cannot be read", ""};
   std::string chunk;
   while (true) {
-    unsigned char header[4];
-    if (!file.read(reinterpret_cast<char*>(header), sizeof header)) {
+    char header[4];
+    if (!file.read(header, sizeof header)) {
       return file.gcount() == 0 ? Status() : Status(incomplete(path));
     }
-    const uint32_t length =
-        uint32_t{header[0]} << 24 | uint32_t{header[1]} << 16 | uint32_t{header[2]} << 8 | header[3];
+    const auto length = load_big_endian<uint32_t>(header);
     if (length > limits::kMaxFrameBytes) {
       return Error{ErrorCode::kCorruption,
                    path + " is no snapshot: a chunk of " + std::to_string(length) + " bytes",
