@@ -28,7 +28,7 @@ void Overlay::clear() {
   transaction_ = 0;
   // The maps' nodes lie in the arena: let them go without visiting each.
   rows_.clear();
-  for (Known& known : known_) known.any = false;
+  for (Known& known : known_) known.last.clear();
   arena_.release();
   for (size_t i = 0; i < kTableCount; ++i) rows_.emplace_back(&arena_);
 }
@@ -71,7 +71,6 @@ void Overlay::read_ahead(Table table, std::string_view from, std::string_view la
   Known& known = known_[index_of(table)];
   known.from = from;
   known.last = last;
-  known.any = max_rows > 0;
   Rows& rows = this->rows(table);
   auto hint = rows.lower_bound(from);
   size_t read = 0;

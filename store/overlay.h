@@ -88,13 +88,12 @@ class Overlay {
     bool first_touch;
   };
 
-  // Every row of the base between these keys, both with them, is in the overlay.
+  // Every row of the base between these keys, both with them, is in the overlay. No row has an empty key.
   struct Known {
     std::string from;
     std::string last;
-    bool any = false;
 
-    bool has(std::string_view key) const { return any && from <= key && key <= last; }
+    bool has(std::string_view key) const { return from <= key && key <= last; }
   };
 
   Rows& rows(Table table) { return rows_[index_of(table)]; }

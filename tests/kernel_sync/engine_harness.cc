@@ -358,6 +358,12 @@ std::string EngineHarness::take_steps() {
   return out;
 }
 
+void put_nexthops(EngineHarness& host) {
+  host.put(via(1, "10.7.0.2", "e0"));
+  host.put(via(2, "10.7.1.2", "e1"));
+  host.put(via(3, "2001:db8:70::2", "e0"));
+}
+
 std::string words(const KernelStep& step) {
   if (const auto* put = std::get_if<PutKernelNexthop>(&step)) {
     const NexthopObject& object = put->nexthop.object;

@@ -112,6 +112,9 @@ class EngineHarness {
   ChangeSet pending_;
 };
 
+// Nexthops 1 and 2 over e0 and e1, and 3, of IPv6, over e0: what most tests begin with. Not committed yet.
+void put_nexthops(EngineHarness& host);
+
 std::string words(const KernelStep& step);
 
 }  // namespace waypost::kernel_sync

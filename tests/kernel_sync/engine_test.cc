@@ -10,9 +10,7 @@ namespace {
 
 // Two nexthops, a group of both, one route each way: what most tests begin with.
 void fill(EngineHarness& host) {
-  host.put(via(1, "10.7.0.2", "e0"));
-  host.put(via(2, "10.7.1.2", "e1"));
-  host.put(via(3, "2001:db8:70::2", "e0"));
+  put_nexthops(host);
   host.put(group(10, {1, 2}));
   host.put(route("10.1.0.0/16", 10));
   host.put(route("10.2.0.0/16", 1));

@@ -61,9 +61,7 @@ void expect_right(EngineHarness& host, const std::string& act) {
 }
 
 void fill_with_twenty(EngineHarness& host) {
-  host.put(via(1, "10.7.0.2", "e0"));
-  host.put(via(2, "10.7.1.2", "e1"));
-  host.put(via(3, "2001:db8:70::2", "e0"));
+  put_nexthops(host);
   host.put(group(10, {1, 2}));
   for (int index = 0; index < 20; ++index) host.put(route("10." + std::to_string(index) + ".0.0/16", 10));
   host.put(route("10.100.0.0/16", 1));

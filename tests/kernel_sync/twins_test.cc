@@ -6,10 +6,8 @@ namespace waypost::kernel_sync {
 namespace {
 
 // A route of each family over nexthops of both devices.
-void fill(EngineHarness& host) {
-  host.put(via(1, "10.7.0.2", "e0"));
-  host.put(via(2, "10.7.1.2", "e1"));
-  host.put(via(3, "2001:db8:70::2", "e0"));
+void fill_both_families(EngineHarness& host) {
+  put_nexthops(host);
   host.put(route("10.2.0.0/16", 1));
   host.put(route("2001:db8:1::/48", 3));
   host.commit_and_run();
@@ -21,7 +19,7 @@ void fill(EngineHarness& host) {
 TEST(Twins, AreCleaned) {
   EngineHarness host;
   host.put(via(4, "2001:db8:71::2", "e1"));
-  fill(host);
+  fill_both_families(host);
   for (const char* prefix_text : {"10.2.0.0/16", "2001:db8:1::/48"}) {
     KernelRoute twin;
     twin.route = route(prefix_text, prefix_text[0] == '1' ? 2 : 4);
@@ -43,7 +41,7 @@ TEST(Twins, AreCleaned) {
 // for it.
 TEST(Twins, NoneWhereARowIsShownTwice) {
   EngineHarness host;
-  fill(host);
+  fill_both_families(host);
   host.run();
   const uint64_t steps = host.engine->counters().steps;
   for (uint32_t turn = 1; turn <= 3; ++turn) {
