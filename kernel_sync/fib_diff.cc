@@ -1,90 +1,66 @@
 #include "kernel_sync/fib_diff.h"
 
-#include <map>
-
 #include "kernel_sync/report.h"
 #include "model/parse.h"
 
 namespace waypost::kernel_sync {
 
-Status FibDiff::run(const Visit& visit) {
-  Status status;
-  const bool whole = nexthops(visit, &status) && routes(Family::kIpv4, visit, &status) &&
-                     routes(Family::kIpv6, visit, &status);
-  (void)whole;
-  fib_.routes.clear(Side::kObserved);
-  return status;
+Status FibDiff::run(uint64_t now_ms, const Visit& visit) {
+  const Observation seen = engine_.look(now_ms, "fib diff");
+  if (!seen.status.ok()) return seen.status;
+  if (nexthops(visit)) routes(visit);
+  return {};
 }
 
-bool FibDiff::nexthops(const Visit& visit, Status* status) {
-  // Only what differs is kept: a million equal ones cost a bit each.
-  IdSet equal;
-  std::map<NexthopId, KernelNexthop> different;
-  const DumpOutcome outcome = engine_.kernel().dump_nexthops([&](const KernelNexthop& found) {
-    const NexthopId id = found.object.id;
-    const NexthopTable::Row* row = fib_.desired.find(id);
-    const bool ours = fib_.is_ours(found.object.protocol);
-    if (row == nullptr && !ours) return;
-    if (row != nullptr && row->usable && !row->degraded && same_in_kernel(fib_.wanted(id, *row), found)) {
-      equal.insert(id);
-    } else {
-      different.emplace(id, found);
-    }
+bool FibDiff::nexthops(const Visit& visit) {
+  bool more = true;
+  fib_.desired.walk(NexthopId(0), [&](NexthopId id, const NexthopTable::Row& row) {
+    const NexthopTable::Row* found = fib_.installed.find(id);
+    const bool equal = found != nullptr && row.usable && !row.degraded &&
+                       same_in_kernel(fib_.wanted(id, row), fib_.found(id, *found));
+    if (!equal) more = nexthop(id, &row, found, visit);
+    return more;
   });
-  if (outcome != DumpOutcome::kComplete) {
-    *status = Error{ErrorCode::kUnavailable, "the dump of nexthops did not complete", "try again"};
-    return false;
-  }
-  fib_.desired.walk(NexthopId(0), [&](NexthopId id, const NexthopTable::Row&) {
-    if (!equal.contains(id) && different.count(id) == 0) return nexthop(id, nullptr, visit);
-    return true;
+  if (!more) return false;
+  fib_.installed.walk(NexthopId(0), [&](NexthopId id, const NexthopTable::Row& found) {
+    if (found.ours && fib_.desired.find(id) == nullptr) more = nexthop(id, nullptr, &found, visit);
+    return more;
   });
-  for (const auto& [id, found] : different)
-    if (!nexthop(id, &found, visit)) return false;
-  return true;
+  return more;
 }
 
-bool FibDiff::nexthop(NexthopId id, const KernelNexthop* found, const Visit& visit) {
+bool FibDiff::nexthop(NexthopId id, const NexthopTable::Row* row, const NexthopTable::Row* found,
+                      const Visit& visit) {
   FibDifference line;
   line.row = report(fib_, id);
-  const NexthopTable::Row* row = fib_.desired.find(id);
   if (row != nullptr) {
     NexthopObject wanted = fib_.desired.object(id, *row);
     wanted.protocol = fib_.protocol;
     if (!row->group) std::get<Nexthop>(wanted.body).device = fib_.devices[row->device];
     line.wanted = nexthop_words(wanted, NameTables::defaults());
   }
-  if (found != nullptr) line.found = kernel_words(*found, engine_.host());
+  if (found != nullptr) line.found = kernel_words(fib_.found(id, *found), engine_.host());
   using Kind = FibDifference::Kind;
   line.kind = found == nullptr ? Kind::kMissing : row == nullptr ? Kind::kExtra : Kind::kDifferent;
   return visit(line);
 }
 
-bool FibDiff::routes(Family family, const Visit& visit, Status* status) {
-  fib_.routes.clear(Side::kObserved);
-  const DumpOutcome outcome =
-      engine_.kernel().dump_routes(family, std::nullopt, [&](const KernelRoute& found) {
-        if (!Learner::concerns_us(found)) return;
-        const RouteKey& key = found.route.key;
-        if (!fib_.is_ours(found.route.protocol) && fib_.routes.find(Side::kDesired, key) == kNoSpec) return;
-        if (fib_.routes.find(Side::kObserved, key) == kNoSpec)
-          fib_.routes.put(Side::kObserved, key, learner_.spec_of(found));
-      });
-  if (outcome != DumpOutcome::kComplete) {
-    *status = Error{ErrorCode::kUnavailable, "the dump of routes did not complete", "try again"};
-    return false;
-  }
+void FibDiff::routes(const Visit& visit) {
   std::vector<RouteTables::Difference> rows;
-  for (const TableKey& table : fib_.routes.tables()) {
-    std::optional<Prefix> after;
-    for (bool more = table.family == family; more;) {
-      rows.clear();
-      more = fib_.routes.diff(Side::kDesired, Side::kObserved, table, &after, 4'096, &rows);
-      for (const RouteTables::Difference& row : rows)
-        if (!route(row, visit)) return false;
+  for (Family family : {Family::kIpv4, Family::kIpv6}) {
+    for (const TableKey& table : fib_.routes.tables()) {
+      std::optional<Prefix> after;
+      for (bool more = table.family == family; more;) {
+        rows.clear();
+        more = fib_.routes.diff(Side::kDesired, Side::kOurs, table, &after, 4'096, &rows);
+        for (RouteTables::Difference& row : rows) {
+          // Another owner's route has the key.
+          if (row.right == kNoSpec) row.right = fib_.routes.find(Side::kForeign, row.key);
+          if (!route(row, visit)) return;
+        }
+      }
     }
   }
-  return true;
 }
 
 bool FibDiff::route(const RouteTables::Difference& row, const Visit& visit) {

@@ -1,4 +1,4 @@
-// `fib diff` and `fib get`: the store beside a fresh look at the kernel. They change nothing.
+// `fib diff` and `fib get`: the store beside the kernel as it is now.
 #pragma once
 
 #include <functional>
@@ -13,21 +13,21 @@ class FibDiff {
  public:
   using Visit = std::function<bool(const FibDifference&)>;
 
-  FibDiff(Engine& engine, uint64_t now_ms)
-      : engine_(engine), fib_(engine.fib()), learner_(engine.learner(now_ms)) {}
+  explicit FibDiff(Engine& engine) : engine_(engine), fib_(engine.fib()) {}
 
-  // Nexthops, then routes, by key. Errors: kUnavailable where a dump fails.
-  Status run(const Visit& visit);
+  // Looks at the kernel as an audit does, so that no line comes of a dump alone; nexthops, then routes, by
+  // key. What differs is mended by the rounds that follow. Errors: kUnavailable where the look fails.
+  Status run(uint64_t now_ms, const Visit& visit);
 
  private:
-  bool nexthops(const Visit& visit, Status* status);
-  bool routes(Family family, const Visit& visit, Status* status);
-  bool nexthop(NexthopId id, const KernelNexthop* found, const Visit& visit);
+  bool nexthops(const Visit& visit);
+  void routes(const Visit& visit);
+  bool nexthop(NexthopId id, const NexthopTable::Row* row, const NexthopTable::Row* found,
+               const Visit& visit);
   bool route(const RouteTables::Difference& row, const Visit& visit);
 
   Engine& engine_;
   Fib& fib_;
-  Learner learner_;
 };
 
 Result<FibGetReport> get_from_fib(Engine& engine, const store::Store& store, const IpAddress& address,

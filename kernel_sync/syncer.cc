@@ -86,7 +86,7 @@ void Syncer::get(const IpAddress& address, TableId table, std::function<void(Res
 void Syncer::diff(std::function<bool(const FibDifference&)> visit, std::function<void(Status)> done) {
   impl_->loop.post([=, this, visit = std::move(visit), done = std::move(done)](bool running) {
     if (!running) return done(stopped());
-    done(FibDiff(impl_->loop.engine(), SyncerLoop::now_ms()).run(visit));
+    done(FibDiff(impl_->loop.engine()).run(SyncerLoop::now_ms(), visit));
   });
 }
 

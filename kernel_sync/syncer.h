@@ -62,8 +62,8 @@ class Syncer {
   void wait(Revision revision, Rows rows, std::chrono::milliseconds deadline,
             std::function<void(WaitReport)> done);
   void get(const IpAddress& address, TableId table, std::function<void(Result<FibGetReport>)> done);
-  // The difference between the store and a fresh dump, line by line; `done` after the last. `visit` returns
-  // false to stop.
+  // The difference between the store and the kernel now, line by line; `done` after the last. `visit`
+  // returns false to stop. It is a look like an audit's: what differs is mended behind it.
   void diff(std::function<bool(const FibDifference&)> visit, std::function<void(Status)> done);
   void audit(std::function<void(Status)> done);
   // Goes on with a held sweep.

@@ -33,7 +33,8 @@ void fill_capabilities(rpc::FibStatus& out, const kernel_sync::Capabilities& can
   add_fact(facts, "encap_seg6", yes_no(can.encap_seg6));
 }
 
-void fill_counters(rpc::FibStatus& out, const kernel_sync::KernelCounters& counters) {
+void fill_counters(rpc::FibStatus& out, const kernel_sync::FibStatus& status) {
+  const kernel_sync::KernelCounters& counters = status.kernel;
   auto& facts = *out.mutable_counters();
   add_fact(facts, "messages_sent", std::to_string(counters.messages_sent));
   add_fact(facts, "batches", std::to_string(counters.batches));
@@ -42,6 +43,7 @@ void fill_counters(rpc::FibStatus& out, const kernel_sync::KernelCounters& count
   add_fact(facts, "overruns", std::to_string(counters.overruns));
   add_fact(facts, "dumps", std::to_string(counters.dumps));
   add_fact(facts, "dumps_interrupted", std::to_string(counters.dumps_interrupted));
+  add_fact(facts, "false_missing", std::to_string(status.false_missing));
   add_fact(facts, "link_gets", std::to_string(counters.link_gets));
   add_fact(facts, "link_dumps", std::to_string(counters.link_dumps));
 }
@@ -84,7 +86,7 @@ void fill(rpc::FibStatus& out, const kernel_sync::FibStatus& status) {
   out.set_last_audit_result(rpc::valid_utf8(status.last_audit_result));
   out.set_compat_mode(status.compat_mode);
   fill_capabilities(out, status.capabilities);
-  fill_counters(out, status.kernel);
+  fill_counters(out, status);
   out.set_trie_bytes(status.trie_bytes);
   out.set_agent_bytes(status.agent_bytes);
   out.set_problem(rpc::valid_utf8(status.problem));

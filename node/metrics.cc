@@ -140,6 +140,7 @@ struct Metrics::Impl {
     counter("netlink_overruns", "Times that events were lost", fib.kernel.overruns);
     counter("netlink_dumps", "Dumps", fib.kernel.dumps);
     counter("netlink_dumps_interrupted", "Dumps that were torn", fib.kernel.dumps_interrupted);
+    counter("fib_false_missing", "Rows that a dump did not show and that were there", fib.false_missing);
   }
 };
 
