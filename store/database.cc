@@ -6,6 +6,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <filesystem>
 
 #include "store/database_internal.h"
 #include "store/files.h"
@@ -100,6 +101,10 @@ rocksdb::ColumnFamilyOptions family_options(Table table, const rocksdb::Options&
 rocksdb::Status Database::open(const std::string& path, const DatabaseOptions& options,
                                std::shared_ptr<Database>* database) {
   const rocksdb::Options db_options = database_options(options);
+  // With a log of our own RocksDB looks into the directory before it makes it, and complains; what fails here
+  // fails again in Open(), in its words.
+  std::error_code ignored;
+  if (options.create) std::filesystem::create_directory(path, ignored);
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   families.emplace_back(rocksdb::kDefaultColumnFamilyName, rocksdb::ColumnFamilyOptions(db_options));
   for (size_t i = 0; i < kTableCount; ++i) {
