@@ -6,6 +6,7 @@ ratio() { awk -v a="$1" -v b="$2" 'BEGIN { if (a != "-" && b > 0) printf "%.2f",
 # timed COMMAND...: milliseconds on stdout, the command's output thrown away; a failure ends the bench.
 timed() {
   local start
+  rm -f "$LAB_DIR/timed.out"  # to truncate what the one before printed is not this one's work
   start=$(now_ms)
   "$@" >"$LAB_DIR/timed.out" 2>&1 || { tail -n 5 "$LAB_DIR/timed.out" >&2; die "failed: $*"; }
   echo $(($(now_ms) - start))
