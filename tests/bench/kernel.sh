@@ -56,6 +56,15 @@ round_waypost() {
   [ "$(kernel_routes) $(kernel_nexthops)" = "0 0" ] || die "the kernel still has $(kernel_routes) routes and $(kernel_nexthops) nexthops"
   daemon_stop
 }
+round_waypost_withdraw() {
+  export DATA_DIR=$LAB_DIR/kernel-data
+  rm -rf "$DATA_DIR"
+  daemon_start
+  waypost -batch "$LAB_DIR/one-group.batch" --wait=fib --timeout 300s >/dev/null
+  note waypost withdraw "$(timed sh -c 'waypost nexthop del id 100 --cascade --timeout 120s && waypost fib wait --timeout 120s')"
+  [ "$(kernel_routes)" = 0 ] || die "the kernel still has $(kernel_routes) routes"
+  daemon_stop
+}
 # figures CONTENDER FILE NAME=WHAT...: lines "NAME MS" of a program under the bench's names
 figures() {
   local contender=$1 file=$2 pair
@@ -98,7 +107,7 @@ if [ "${BASH_SOURCE[0]}" = "$0" ]; then
   } >"$LAB_DIR/table.batch"
   { one_way; sed -n "1,${GROUP_ROUTES}p" "$LAB_DIR/prefixes4" | awk '{ print "route add " $1 " nhid 100" }'; } >"$LAB_DIR/one-group.batch"
   for round in $(seq "$ROUNDS"); do
-    for contender in ip floor kernel_sync waypost ip_withdraw floor_withdraw; do fresh "round_$contender" >&2; done
+    for contender in ip floor kernel_sync waypost ip_withdraw floor_withdraw waypost_withdraw; do fresh "round_$contender" >&2; done
     echo "round $round done" >&2
   done
   echo "$(wc -l <"$LAB_DIR/prefixes") routes, withdrawal of $(($(wc -l <"$LAB_DIR/one-group.batch") - 3)); nexthop_compat_mode ${COMPAT_MODE:-0}; milliseconds, median of $ROUNDS"
