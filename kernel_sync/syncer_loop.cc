@@ -39,7 +39,7 @@ Status SyncerLoop::open(const KernelFactory& factory) {
   if (Status status = engine_->open(now_ms()); !status.ok()) return status;
   engine_->set_route_index(
       [this](NexthopId id, size_t limit, const std::function<void(const RouteKey&)>& visit) {
-        store_.view().scan_routes_of(id, {}, [&](std::string_view bytes) {
+        store_.view().scan_routes_of(id, {}, [&](std::string_view bytes, std::string_view) {
           if (const std::optional<RouteKey> key = decode_route_key(bytes)) visit(*key);
           return --limit != 0;
         });

@@ -30,14 +30,13 @@ class RoutesOf {
   bool drain(const CommandSink& sink) {
     while (!ids_.empty()) {
       bool enough = false;
-      view_.scan_routes_of(ids_.front(), std::string(cursor_), [&](std::string_view key) {
-        cursor_ = key;
-        const std::optional<RouteKey> decoded = decode_route_key(key);
-        const std::optional<Route> route = decoded ? view_.route(*decoded) : std::nullopt;
-        if (route && !sink(delete_route(*decoded, encode_route_value(*route)), kDeleteBytes + key.size()))
-          enough = true;
-        return !enough;
-      });
+      view_.scan_routes_of(
+          ids_.front(), std::string(cursor_), [&](std::string_view key, std::string_view value) {
+            cursor_ = key;
+            const std::optional<RouteKey> decoded = decode_route_key(key);
+            enough = decoded && !sink(delete_route(*decoded, value), kDeleteBytes + key.size());
+            return !enough;
+          });
       if (enough) return false;
       ids_.pop_front();
       cursor_.clear();

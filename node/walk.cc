@@ -128,14 +128,12 @@ bool RouteWalk::in_ranges(std::string_view key) {
 // By the index: the routes of one nexthop are found without looking at the others.
 bool RouteWalk::step_of_nexthop(const WalkVisitor& visit) {
   Turn turn(cursor_, visit);
-  view_.scan_routes_of(*matcher_.nexthop(), std::string(cursor_), [&](std::string_view key) {
-    const std::optional<RouteKey> decoded = decode_route_key(key);
-    const std::optional<Route> route = decoded && in_ranges(key) ? view_.route(*decoded) : std::nullopt;
-    if (!route) return turn.pass_over(key);
-    const std::string value = encode_route_value(*route);
-    const bool match = matcher_.matches(key, value, [this](NexthopId id) { return lookup(id); });
+  const auto show = [&](std::string_view key, std::string_view value) {
+    const bool match =
+        in_ranges(key) && matcher_.matches(key, value, [this](NexthopId id) { return lookup(id); });
     return match ? turn.show(key, value) : turn.pass_over(key);
-  });
+  };
+  view_.scan_routes_of(*matcher_.nexthop(), std::string(cursor_), show);
   return !turn.stopped();
 }
 

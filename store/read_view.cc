@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "model/bytes.h"
 #include "model/check.h"
 #include "model/row_codec.h"
@@ -22,6 +26,34 @@ std::string behind(std::string_view after) {
   std::string key(after);
   if (!key.empty()) key.push_back('\0');
   return key;
+}
+
+// Routes of one nexthop are read from their table this many at a time: few first, for those who want few.
+constexpr size_t kFirstRun = 16;
+constexpr size_t kLongestRun = 512;
+
+// The rows of these keys, which ascend: by one walk of the table while they stand together in it, by single
+// gets where others lie between them. False where visit has enough.
+bool visit_run(const TableReader& tables, const std::vector<std::string>& keys, const RowVisitor& visit,
+               bool* together) {
+  size_t next = 0;
+  bool more = true;
+  if (*together) {
+    size_t passed = 0;
+    tables.scan(Table::kRoute, keys.front(), keys.back() + '\0',
+                [&](std::string_view key, std::string_view value) {
+                  while (next < keys.size() && keys[next] < key) ++next;
+                  if (next == keys.size()) return false;
+                  if (keys[next] != key) return ++passed < keys.size();
+                  ++next;
+                  more = visit(key, value);
+                  return more;
+                });
+    *together = passed < keys.size();
+  }
+  for (std::string value; more && next < keys.size(); ++next)
+    if (tables.get(Table::kRoute, keys[next], &value)) more = visit(keys[next], value);
+  return more;
 }
 
 }  // namespace
@@ -70,12 +102,21 @@ void ReadView::scan_routes(std::string_view after, const RowVisitor& visit) cons
   impl_->tables->scan(Table::kRoute, behind(after), {}, visit);
 }
 
-void ReadView::scan_routes_of(NexthopId id, std::string_view after,
-                              const std::function<bool(std::string_view)>& visit) const {
+void ReadView::scan_routes_of(NexthopId id, std::string_view after, const RowVisitor& visit) const {
   const std::string prefix = nexthop_key(id);
-  impl_->tables->scan(
-      Table::kRouteByNexthop, prefix + behind(after), behind_prefix(prefix),
-      [&](std::string_view key, std::string_view) { return visit(key.substr(prefix.size())); });
+  std::string cursor(after);
+  std::vector<std::string> run;
+  bool together = true;
+  for (size_t wanted = kFirstRun;; wanted = std::min(2 * wanted, kLongestRun)) {
+    run.clear();
+    impl_->tables->scan(Table::kRouteByNexthop, prefix + behind(cursor), behind_prefix(prefix),
+                        [&](std::string_view key, std::string_view) {
+                          run.emplace_back(key.substr(prefix.size()));
+                          return run.size() < wanted;
+                        });
+    if (run.empty() || !visit_run(*impl_->tables, run, visit, &together) || run.size() < wanted) return;
+    cursor = run.back();
+  }
 }
 
 void ReadView::scan_groups_of(NexthopId member, const std::function<bool(NexthopId)>& visit) const {

@@ -97,9 +97,9 @@ class ReadView {
   void scan_nexthops(std::string_view after, const RowVisitor& visit) const;
   // Interned rows (ids 0x80000000-0xBFFFFFFF) included; callers that hide them seek past the range.
   void scan_routes(std::string_view after, const RowVisitor& visit) const;
-  // Keys of routes over this nexthop id, strictly behind `after` (a route key).
-  void scan_routes_of(NexthopId id, std::string_view after,
-                      const std::function<bool(std::string_view route_key)>& visit) const;
+  // Rows of the routes over this nexthop id, strictly behind `after` (a route key), found by the index: what
+  // they cost does not depend on how many others there are.
+  void scan_routes_of(NexthopId id, std::string_view after, const RowVisitor& visit) const;
   // How many routes go over this nexthop or group: one read.
   uint64_t routes_over(NexthopId id) const;
   // Ids of groups that have this member.
