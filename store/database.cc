@@ -1,4 +1,5 @@
 #include <rocksdb/cache.h>
+#include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/table_properties_collectors.h>
@@ -105,6 +106,9 @@ rocksdb::Status Database::open(const std::string& path, const DatabaseOptions& o
   // fails again in Open(), in its words.
   std::error_code ignored;
   if (options.create) std::filesystem::create_directory(path, ignored);
+  // Compaction can wait; what clients and the kernel wait for cannot.
+  (void)rocksdb::Env::Default()->LowerThreadPoolCPUPriority(rocksdb::Env::Priority::LOW,
+                                                            rocksdb::CpuPriority::kLow);
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   families.emplace_back(rocksdb::kDefaultColumnFamilyName, rocksdb::ColumnFamilyOptions(db_options));
   for (size_t i = 0; i < kTableCount; ++i) {

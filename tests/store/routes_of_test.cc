@@ -56,7 +56,8 @@ TEST_F(RoutesOf, AreThoseOfTheWholeTable) {
 
 TEST_F(RoutesOf, GoOnBehindAnyKeyAndStopWhenTold) {
   const ReadView view = store_->view();
-  for (const char* text : {"10.0.0.0/24", "10.3.231.0/24", "10.3.232.0/25", "10.15.160.0/24", "192.0.2.0/24"}) {
+  for (const char* text :
+       {"10.0.0.0/24", "10.3.231.0/24", "10.3.232.0/25", "10.15.160.0/24", "192.0.2.0/24"}) {
     std::string after;
     append_route_key(after, key_of(text));
     for (uint32_t id : {1u, 2u, 4u})
