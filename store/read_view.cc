@@ -29,8 +29,8 @@ std::string behind(std::string_view after) {
 }
 
 // Routes of one nexthop are read from their table this many at a time: few first, for those who want few.
-constexpr size_t kFirstRun = 16;
-constexpr size_t kLongestRun = 512;
+constexpr size_t kFirstKeys = 16;
+constexpr size_t kMostKeys = 512;
 
 // The rows of these keys, which ascend: by one walk of the table while they stand together in it, by single
 // gets where others lie between them. False where visit has enough.
@@ -107,7 +107,7 @@ void ReadView::scan_routes_of(NexthopId id, std::string_view after, const RowVis
   std::string cursor(after);
   std::vector<std::string> run;
   bool together = true;
-  for (size_t wanted = kFirstRun;; wanted = std::min(2 * wanted, kLongestRun)) {
+  for (size_t wanted = kFirstKeys;; wanted = std::min(2 * wanted, kMostKeys)) {
     run.clear();
     impl_->tables->scan(Table::kRouteByNexthop, prefix + behind(cursor), behind_prefix(prefix),
                         [&](std::string_view key, std::string_view) {
