@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <unordered_set>
 #include <vector>
 
@@ -14,6 +15,9 @@ struct LinePlace {
   uint32_t column = 0;
 };
 
+// With --cascade a line may take more rows along than a transaction holds. Then it is run as a job once
+// everything before it is applied, and what was sent behind it and came back is sent again: for that the
+// commands under way are kept.
 class BatchSender {
  public:
   BatchSender(const Context& context, std::string file_name);
@@ -38,8 +42,29 @@ class BatchSender {
   const std::vector<NexthopId>& assigned_ids() const { return assigned_ids_; }
 
  private:
+  struct Item {
+    Command command;
+    LinePlace place;
+  };
+  struct InFlight {
+    std::vector<LinePlace> places;
+    std::vector<Command> commands;  // empty where nothing is sent again
+  };
+  // What keeps the lines behind it from going on.
+  struct Halt {
+    LinePlace place;
+    std::optional<NexthopId> cascade;  // to be deleted by a job; none: the line was refused and is left out
+  };
+
+  bool sends_again() const { return context_.options.cascade && !context_.options.atomic; }
+  void gather(Item item);
   void send();
+  // True where something was halted, and has been sent again.
+  bool catch_up();
+  void run_cascade(const Halt& halt);
   void take_answer(const Result<rpc::Submitted>& submitted);
+  void take_refusals(const TransactionAnswer& answer, InFlight& sent);
+  void come_back(InFlight& sent, size_t first);
   void refuse(const Error& error, LinePlace place, ExitCode code);
   bool fits(size_t rows, size_t bytes) const;
 
@@ -49,7 +74,9 @@ class BatchSender {
   std::vector<LinePlace> places_;  // of `gathered_`
   size_t gathered_rows_ = 0;       // estimates, both from above
   size_t gathered_bytes_ = 0;
-  std::deque<std::vector<LinePlace>> in_flight_;
+  std::deque<InFlight> in_flight_;
+  std::optional<Halt> halt_;
+  std::deque<Item> came_back_;  // unapplied, in the order of the file
   bool any_sent_ = false;
   bool stopped_ = false;
   uint64_t applied_ = 0;

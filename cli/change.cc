@@ -4,15 +4,11 @@
 #include "model/row_codec.h"
 
 namespace waypost::cli {
-namespace {
 
-// A cascade that is larger than a transaction may be is planned by the node as many (LOG.md rule 12).
 bool needs_job(const Command& command, const Refusal& refusal) {
   const auto* gone = std::get_if<DeleteNexthop>(&command);
   return gone != nullptr && gone->cascade && refusal.code == RefusalCode::kTooManyChanges;
 }
-
-}  // namespace
 
 Error refusal_error(const Refusal& refusal) {
   Error error = describe(refusal);

@@ -12,6 +12,9 @@ int run_change(const Context& context, std::span<const Word> line);
 // What a refused command says; `name` is what the refusal does not name itself.
 Error refusal_error(const Refusal& refusal);
 
+// A cascade that is larger than a transaction may be is planned by the node as many (LOG.md rule 12).
+bool needs_job(const Command& command, const Refusal& refusal);
+
 // Adds the row that `command` leaves behind, if it leaves one, to `rows`.
 void add_changed_row(const Command& command, ChangedRows& rows);
 

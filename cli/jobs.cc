@@ -52,9 +52,9 @@ int report(const Context& context, const rpc::JobAnswer& answer, std::string_vie
   return code;
 }
 
-// `routes_only`: rows that a rollback or its dry run shows go to the output.
+// Rows that a rollback or its dry run shows go to the output. *revision is where it ended.
 int run_job(const Context& context, const rpc::Request& request, std::string_view doing,
-            std::string_view done) {
+            std::string_view done, Revision* revision) {
   DifferencePrinter differences(context);
   std::optional<Progress> progress;
   std::string phase;
@@ -73,9 +73,22 @@ int run_job(const Context& context, const rpc::Request& request, std::string_vie
   progress.reset();
   differences.end();
   if (!end.ok()) return context.fail(end.error());
-  const int code = report(context, end->job(), done);
+  *revision = Revision(end->job().revision());
+  return report(context, end->job(), done);
+}
+
+int run_job_and_wait(const Context& context, const rpc::Request& request, std::string_view doing,
+                     std::string_view done) {
+  Revision revision;
+  const int code = run_job(context, request, doing, done, &revision);
   if (code != kExitOk || !context.options.wait.fib || context.options.dry_run) return code;
-  return wait_for_fib(context, Revision(end->job().revision()), {});
+  return wait_for_fib(context, revision, {});
+}
+
+rpc::Request cascade_request(const Context& context, NexthopId id) {
+  rpc::Request request = new_job(context);
+  request.mutable_job()->mutable_cascade_delete()->set_nexthop(id.value());
+  return request;
 }
 
 }  // namespace
@@ -90,7 +103,7 @@ int run_nexthop_flush(const Context& context, std::span<const Word> words) {
   rpc::FlushNexthops& flush = *request.mutable_job()->mutable_flush_nexthops();
   fill(*flush.mutable_filter(), *query);
   flush.set_cascade(context.options.cascade);
-  return run_job(context, request, "flushing", "flushed");
+  return run_job_and_wait(context, request, "flushing", "flushed");
 }
 
 int run_route_flush(const Context& context, std::span<const Word> words) {
@@ -102,13 +115,15 @@ int run_route_flush(const Context& context, std::span<const Word> words) {
   if (query->prefsrc) return context.usage("route flush cannot choose by src");
   rpc::Request request = new_job(context);
   fill(*request.mutable_job()->mutable_flush_routes()->mutable_filter(), *query);
-  return run_job(context, request, "flushing", "flushed");
+  return run_job_and_wait(context, request, "flushing", "flushed");
 }
 
 int run_cascade_delete(const Context& context, NexthopId id) {
-  rpc::Request request = new_job(context);
-  request.mutable_job()->mutable_cascade_delete()->set_nexthop(id.value());
-  return run_job(context, request, "deleting", "deleted");
+  return run_job_and_wait(context, cascade_request(context, id), "deleting", "deleted");
+}
+
+int cascade_delete(const Context& context, NexthopId id, Revision* revision) {
+  return run_job(context, cascade_request(context, id), "deleting", "deleted", revision);
 }
 
 int run_rollback(const Context& context, Words words) {
@@ -118,7 +133,7 @@ int run_rollback(const Context& context, Words words) {
                          "`waypost history` lists them; --dry-run shows what would change");
   rpc::Request request = new_job(context);
   request.mutable_job()->mutable_rollback()->set_revision(std::stoull(words[0]));
-  return run_job(context, request, "rolling back", "rolled back");
+  return run_job_and_wait(context, request, "rolling back", "rolled back");
 }
 
 }  // namespace waypost::cli
