@@ -2,9 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
-#include <set>
 
 #include "cli/change.h"
 #include "cli/input_file.h"
@@ -24,10 +24,21 @@ constexpr size_t kWindow = 8;
 constexpr size_t kMostIdsAsked = 4'096;
 // Rows that exist already, kept for comparing between transactions.
 constexpr size_t kMostKept = 8'192;
+// Rows that a page of them asks for: where most of the last one was wanted, and where little was.
+constexpr uint64_t kManyRows = 2'048;
+constexpr uint64_t kFewRows = 16;
 
 Result<Links> links_of(const Context& context) {
   if (context.options.links_file) return Links::from_file(*context.options.links_file);
   return Links(context.host.links());
+}
+
+// The bytes behind which `key` is the first of its length.
+std::string right_before(std::string key) {
+  const char last = key.back();
+  key.pop_back();
+  if (last != 0) key.push_back(static_cast<char>(static_cast<uint8_t>(last) - 1));
+  return key;
 }
 
 class Restore {
@@ -46,7 +57,7 @@ class Restore {
   void send();
   void take_answer(const Result<rpc::Submitted>& submitted);
   Status compare_existing();
-  Result<bool> exists_equal(const PutRoute& wanted);
+  void compare(const PutRoute& wanted, bool equal);
 
   const Context& context_;
   InputFile& file_;
@@ -139,39 +150,52 @@ void Restore::take_answer(const Result<rpc::Submitted>& submitted) {
   }
 }
 
-Result<bool> Restore::exists_equal(const PutRoute& wanted) {
-  rpc::Request request = new_request(context_.options);
-  append_route_key(*request.mutable_get()->mutable_route_key(), wanted.route.key);
-  const Result<rpc::End> end = context_.remote.call(request, {});
-  if (!end.ok()) return end.error();
-  NexthopCache nexthops;
-  const rpc::RowBlock& block = end->get().block();
-  if (Status status = nexthops.absorb(block.nexthops(), false); !status.ok()) return status.error();
-  RowBlockReader reader(block.rows());
-  std::string_view key, value;
-  if (!reader.next(&key, &value)) return false;
-  const Result<Route> stored = decode_route_value(wanted.route.key, value);
-  if (!stored.ok()) return stored.error();
-  return is_same_route(*stored, nexthops, wanted);
+void Restore::compare(const PutRoute& wanted, bool equal) {
+  if (equal) {
+    ++equal_;
+    return;
+  }
+  ++refused_;
+  print_error(
+      context_.err, context_.options,
+      {ErrorCode::kAlreadyExists, "route " + to_string(wanted.route.key) + " exists and is another one",
+       "delete it first, or `waypost route replace` it"},
+      kExitRefused);
 }
 
-// A row that is there already is no error where it is the same one.
+// A row that is there already is no error where it is the same one. Both sides in the order of their keys:
+// where the rows stand together in the store, a page tells of many.
 Status Restore::compare_existing() {
-  for (const PutRoute& wanted : existing_) {
-    const Result<bool> equal = exists_equal(wanted);
-    if (!equal.ok()) return equal.error();
-    if (*equal) {
-      ++equal_;
-      continue;
-    }
-    ++refused_;
-    print_error(
-        context_.err, context_.options,
-        {ErrorCode::kAlreadyExists, "route " + to_string(wanted.route.key) + " exists and is another one",
-         "delete it first, or `waypost route replace` it"},
-        kExitRefused);
+  std::vector<std::pair<std::string, PutRoute>> wanted(existing_.size());
+  for (size_t i = 0; i < existing_.size(); ++i) {
+    append_route_key(wanted[i].first, existing_[i].route.key);
+    wanted[i].second = std::move(existing_[i]);
   }
   existing_.clear();
+  std::stable_sort(wanted.begin(), wanted.end(),
+                   [](const auto& left, const auto& right) { return left.first < right.first; });
+  Page page{.after = {}, .limit = kFewRows};
+  for (size_t next = 0; next < wanted.size();) {
+    page.after = right_before(wanted[next].first);
+    size_t hits = 0;
+    uint64_t rows = 0;
+    const auto visit = [&](const Route& stored, const NexthopCache& nexthops) {
+      ++rows;
+      std::string key;
+      append_route_key(key, stored.key);
+      for (; next < wanted.size() && wanted[next].first <= key; ++next) {
+        const bool same_key = wanted[next].first == key;
+        hits += same_key;
+        compare(wanted[next].second, same_key && is_same_route(stored, nexthops, wanted[next].second));
+      }
+      return true;
+    };
+    if (Status status = for_each_route(context_, {}, false, visit, page); !status.ok()) return status;
+    // Behind the last row of the store: gone meanwhile.
+    if (rows < page.limit)
+      for (; next < wanted.size(); ++next) compare(wanted[next].second, false);
+    page.limit = 2 * hits >= rows ? kManyRows : kFewRows;
+  }
   return {};
 }
 

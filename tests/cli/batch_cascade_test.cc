@@ -1,13 +1,9 @@
 // With --cascade a line of a batch may take more rows along than a transaction holds: it runs as a job, in
 // its place, and what stands behind it goes on.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstdio>
-
-#include "cli/app.h"
 #include "model/limits.h"
-#include "tests/cli/daemon.h"
+#include "tests/cli/live_cli.h"
 
 namespace waypost::cli {
 namespace {
@@ -27,47 +23,18 @@ std::string routes(int first, int count, int nexthop) {
 
 class BatchCascade : public testing::Test {
  protected:
-  struct Printed {
-    int code = 0;
-    std::string out, err;
-  };
-
-  Printed waypost(std::vector<std::string> words, const std::string& input = {}) {
-    words.insert(words.begin(), {"--endpoints", daemon_.endpoint()});
-    std::FILE* file = std::tmpfile();
-    std::fwrite(input.data(), 1, input.size(), file);
-    std::fflush(file);
-    std::rewind(file);
-    const Host host{.environment = [](const char*) { return std::string(); },
-                    .links = [] { return std::vector<std::pair<uint32_t, std::string>>(); },
-                    .standard_input = ::fileno(file),
-                    .program_directory = {},
-                    .author = "operator@host"};
-    Output out, err;
-    Printed printed;
-    printed.code = run(words, host, NameTables::defaults(), real_remotes(), out, err);
-    printed.out = out.text();
-    printed.err = err.text();
-    std::fclose(file);
-    return printed;
-  }
-  long count(const std::string& object) {
-    const Printed printed = waypost({object, "list"});
-    return std::count(printed.out.begin(), printed.out.end(), '\n');
-  }
-
-  Daemon daemon_;
+  LiveCli cli_;
 };
 
 TEST_F(BatchCascade, RunsInItsPlaceAndTheRestGoesOn) {
   const std::string file = "nexthop add id 1 blackhole\nnexthop add id 2 blackhole\n" + routes(0, kMany, 1) +
                            "nexthop del id 1\nnexthop add id 1 blackhole\n" + routes(0, kMany, 1) +
                            "nexthop del id 1\n" + routes(0, 3'000, 2);
-  const Printed printed = waypost({"--cascade", "-batch", "-"}, file);
+  const LiveCli::Printed printed = cli_.waypost({"--cascade", "-batch", "-"}, file);
   EXPECT_EQ(printed.code, kExitOk) << printed.err;
   EXPECT_NE(printed.err.find("applied 43,773 lines"), std::string::npos) << printed.err;
-  EXPECT_EQ(count("nexthop"), 1);
-  EXPECT_EQ(count("route"), 3'000);
+  EXPECT_EQ(cli_.count("nexthop"), 1);
+  EXPECT_EQ(cli_.count("route"), 3'000);
 }
 
 // Where -force leaves a refused line out, those behind it still see what stands before them.
@@ -75,23 +42,25 @@ TEST_F(BatchCascade, ForceKeepsTheOrderOfTheFile) {
   const std::string file = "nexthop add id 1 blackhole\nnexthop add id 1 blackhole\n" + routes(0, kMany, 1) +
                            "nexthop del id 7\nnexthop del id 1\nnexthop add id 1 blackhole\n" +
                            "route add 10.0.0.0/24 nhid 9\n" + routes(0, 2'000, 1);
-  const Printed printed = waypost({"--cascade", "-force", "-batch", "-"}, file);
+  const LiveCli::Printed printed = cli_.waypost({"--cascade", "-force", "-batch", "-"}, file);
   EXPECT_EQ(printed.code, kExitPartly) << printed.err;
   for (const char* line : {":2:", ":20387:", ":20390:"})
     EXPECT_NE(printed.err.find("error: standard input" + std::string(line)), std::string::npos)
         << printed.err;
   EXPECT_NE(printed.err.find("applied 22,387 lines, refused 3"), std::string::npos) << printed.err;
-  EXPECT_EQ(count("route"), 2'000);
+  EXPECT_EQ(cli_.count("route"), 2'000);
 }
 
 // One transaction cannot hold it, and says what helps.
 TEST_F(BatchCascade, AtomicIsRefused) {
-  ASSERT_EQ(waypost({"-batch", "-"}, "nexthop add id 1 blackhole\n" + routes(0, kMany, 1)).code, kExitOk);
-  const Printed printed = waypost({"--cascade", "--atomic", "-batch", "-"}, "nexthop del id 1\n");
+  ASSERT_EQ(cli_.waypost({"-batch", "-"}, "nexthop add id 1 blackhole\n" + routes(0, kMany, 1)).code,
+            kExitOk);
+  const LiveCli::Printed printed =
+      cli_.waypost({"--cascade", "--atomic", "-batch", "-"}, "nexthop del id 1\n");
   EXPECT_EQ(printed.code, kExitRefused);
   EXPECT_NE(printed.err.find("error: standard input:1:"), std::string::npos) << printed.err;
   EXPECT_NE(printed.err.find("leave --atomic out"), std::string::npos) << printed.err;
-  EXPECT_EQ(count("route"), kMany);
+  EXPECT_EQ(cli_.count("route"), kMany);
 }
 
 }  // namespace
