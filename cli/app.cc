@@ -30,6 +30,7 @@ struct OwnObject {
   std::string_view name;
   size_t shortest;  // prefix that is taken
   int (*run)(const Context& context, Words words);
+  CommandKind kind = CommandKind::kOther;
 };
 
 int monitor_words(const Context& context, Words words) {
@@ -45,12 +46,12 @@ int help_words(const Context& context, Words words) {
 constexpr auto kOwnObjects = std::to_array<OwnObject>({
     {"monitor", 3, monitor_words},
     {"fib", 3, run_fib},
-    {"cluster", 2, run_cluster},
-    {"node", 3, run_node},
-    {"snapshot", 2, run_snapshot},
+    {"cluster", 2, run_cluster, CommandKind::kCluster},
+    {"node", 3, run_node, CommandKind::kNode},
+    {"snapshot", 2, run_snapshot, CommandKind::kSnapshot},
     {"history", 2, run_history},
     {"diff", 2, run_diff},
-    {"rollback", 3, run_rollback},
+    {"rollback", 3, run_rollback, CommandKind::kRollback},
     {"completion", 3, run_completion},
     {"help", 1, help_words},
 });
@@ -110,8 +111,27 @@ int run_route(const Context& context, Verb verb, std::span<const Word> line, std
   }
 }
 
+CommandKind kind_of(Verb verb) {
+  switch (verb) {
+    case Verb::kShow:
+      return CommandKind::kList;
+    case Verb::kFlush:
+      return CommandKind::kFlush;
+    case Verb::kSave:
+      return CommandKind::kSave;
+    case Verb::kRestore:
+      return CommandKind::kRestore;
+    default:
+      return verb <= Verb::kDelete ? CommandKind::kChange : CommandKind::kOther;
+  }
+}
+
 int dispatch(const Context& context, Words words) {
-  if (const OwnObject* own = find_own(words[0])) return own->run(context, words.subspan(1));
+  const auto fits = [&context](CommandKind kind) { return check_options(context.options, kind); };
+  if (const OwnObject* own = find_own(words[0])) {
+    if (Status status = fits(own->kind); !status.ok()) return context.usage(status.error());
+    return own->run(context, words.subspan(1));
+  }
   const std::vector<Word> line = as_line(words);
   const std::variant<ObjectVerb, ParseError> parsed = parse_object_verb(line);
   if (const auto* error = std::get_if<ParseError>(&parsed)) {
@@ -121,9 +141,7 @@ int dispatch(const Context& context, Words words) {
   }
   const ObjectVerb& what = std::get<ObjectVerb>(parsed);
   const std::span<const Word> rest = std::span<const Word>(line).subspan(what.arguments);
-  // A flush that passed over its --limit would take more than was meant.
-  if (what.verb != Verb::kShow && (context.options.limit > 0 || context.options.after))
-    return context.usage("--limit and --after choose a part of a list, and this is none");
+  if (Status status = fits(kind_of(what.verb)); !status.ok()) return context.usage(status.error());
   if (what.object == Object::kNexthop) return run_nexthop(context, what.verb, line, rest);
   if (what.object == Object::kRoute) return run_route(context, what.verb, line, rest);
   return context.fail({ErrorCode::kUnsupported, what.other + ": per-host object, not stored",
@@ -158,8 +176,10 @@ int run(std::span<const std::string> arguments, const Host& host, const NameTabl
   if (options.help) {
     print_help(out, parsed->words.empty() ? "" : parsed->words[0]);
   } else if (options.batch_file) {
-    code = parsed->words.empty() ? run_batch(context, *options.batch_file)
-                                 : context.usage("-batch takes no command beside its file");
+    const Status fits = check_options(options, CommandKind::kBatch);
+    code = !fits.ok()              ? context.usage(fits.error())
+           : parsed->words.empty() ? run_batch(context, *options.batch_file)
+                                   : context.usage("-batch takes no command beside its file");
   } else if (parsed->words.empty()) {
     print_help(err, "");
     code = kExitUsage;

@@ -40,6 +40,12 @@ int run_change(const Context& context, std::span<const Word> line) {
   if (const auto* error = std::get_if<ParseError>(&parsed))
     return context.usage(error->error.message, error->error.hint);
   Command& command = std::get<Command>(parsed);
+  if (context.options.dry_run) {
+    const auto* gone = std::get_if<DeleteNexthop>(&command);
+    if (gone != nullptr && gone->cascade) return run_cascade_delete(context, gone->id);
+    return context.usage("--dry-run means nothing here; nothing was done",
+                         "it goes with flush, rollback and `nexthop del` with --cascade");
+  }
   ChangedRows rows;
   add_changed_row(command, rows);
   Transaction transaction;  // aborts where it is refused

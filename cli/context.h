@@ -41,6 +41,7 @@ struct Context {
 
   // Each prints its words and returns the exit code.
   int usage(std::string message, std::string hint = {}) const;
+  int usage(const Error& error) const { return usage(error.message, error.hint); }
   int fail(const Error& error) const;  // of the server, or of a file: exit_code_of()
 };
 

@@ -68,7 +68,7 @@ Result<bool> read_routes(const rpc::RowBlock& block, NexthopCache& cache, const 
 }
 
 // Runs the request; `block` sees each block of rows.
-Status stream(const Context& context, const rpc::Request& request,
+Status stream(const Context& context, const rpc::Request& request, PageEnd* page_end,
               const std::function<Result<bool>(const rpc::RowBlock&)>& block) {
   Status failed;
   const Result<rpc::End> end = context.remote.call(request, [&](const rpc::Part& part) {
@@ -78,7 +78,15 @@ Status stream(const Context& context, const rpc::Request& request,
   });
   if (!failed.ok()) return failed;
   if (!end.ok()) return end.error();
+  if (page_end != nullptr) *page_end = {end->list().last_key(), end->list().more()};
   return {};
+}
+
+// Behind a page that is not the last: how the next one is asked for.
+void note_more(const Context& context, const std::string& last_row) {
+  const bool one_word = last_row.find(' ') == std::string::npos;
+  print_note(context.err, context.options,
+             "more rows follow: --after " + (one_word ? last_row : '"' + last_row + '"'));
 }
 
 // What stopped an output: a reader that went away is no error of ours.
@@ -120,7 +128,7 @@ int print_one_nexthop(const Context& context, NexthopId id) {
 }  // namespace
 
 Status for_each_nexthop(const Context& context, const NexthopQuery& query, const NexthopVisitor& visit,
-                        const Page& page) {
+                        const Page& page, PageEnd* end) {
   rpc::Request request = new_request(context.options);
   rpc::List& list = *request.mutable_list();
   list.set_table(rpc::NEXTHOP);
@@ -129,12 +137,12 @@ Status for_each_nexthop(const Context& context, const NexthopQuery& query, const
   list.set_limit(page.limit);
   list.set_with_interned(context.options.print.details);
   fill(*list.mutable_nexthop(), query);
-  return stream(context, request,
+  return stream(context, request, end,
                 [&](const rpc::RowBlock& block) { return read_nexthops(block.rows(), visit); });
 }
 
 Status for_each_route(const Context& context, const RouteQuery& query, bool details,
-                      const RouteVisitor& visit, const Page& page) {
+                      const RouteVisitor& visit, const Page& page, PageEnd* end) {
   rpc::Request request = new_request(context.options);
   rpc::List& list = *request.mutable_list();
   list.set_table(rpc::ROUTE);
@@ -144,18 +152,18 @@ Status for_each_route(const Context& context, const RouteQuery& query, bool deta
   list.set_with_nexthops(details);
   fill(*list.mutable_route(), query);
   NexthopCache cache;
-  return stream(context, request, [&](const rpc::RowBlock& block) {
-    return read_routes(block, cache, [&](const Route& route, const NexthopCache& nexthops) {
-      if (query.prefsrc && route.prefsrc != query.prefsrc) return true;
-      return visit(route, nexthops);
-    });
-  });
+  return stream(context, request, end,
+                [&](const rpc::RowBlock& block) { return read_routes(block, cache, visit); });
 }
 
 int show_nexthops(const Context& context, std::span<const Word> words) {
   const Result<NexthopQuery> query = parse_nexthop_query(words, context.parse_context());
   if (!query.ok()) return context.usage(query.error().message, query.error().hint);
-  if (query->id) return print_one_nexthop(context, *query->id);
+  if (query->id) {
+    if (context.options.limit > 0 || context.options.after)
+      return context.usage("--limit and --after choose a part of a list, and id names one nexthop");
+    return print_one_nexthop(context, *query->id);
+  }
   Page page{.after = {}, .limit = context.options.limit};
   if (context.options.after) {
     const Result<NexthopId> after = parse_nexthop_after(*context.options.after);
@@ -167,8 +175,12 @@ int show_nexthops(const Context& context, std::span<const Word> words) {
     print_nexthop(list.next(), object, context.names);
     return context.out.error() == 0;
   };
-  const Status status = for_each_nexthop(context, *query, visit, page);
-  return finish(context, status, list);
+  PageEnd end;
+  const Status status = for_each_nexthop(context, *query, visit, page, &end);
+  const int code = finish(context, status, list);
+  const std::optional<NexthopId> last = end.more ? decode_nexthop_key(end.last_key) : std::nullopt;
+  if (last) note_more(context, std::to_string(last->value()));
+  return code;
 }
 
 int get_nexthop(const Context& context, std::span<const Word> words) {
@@ -193,8 +205,12 @@ int show_routes(const Context& context, std::span<const Word> words) {
     print_route(list.next(), route, nexthops, context.names, hidden);
     return context.out.error() == 0;
   };
-  const Status status = for_each_route(context, *query, true, visit, page);
-  return finish(context, status, list);
+  PageEnd end;
+  const Status status = for_each_route(context, *query, true, visit, page, &end);
+  const int code = finish(context, status, list);
+  const std::optional<RouteKey> last = end.more ? decode_route_key(end.last_key) : std::nullopt;
+  if (last) note_more(context, to_string(*last));
+  return code;
 }
 
 int get_route(const Context& context, std::span<const Word> words) {

@@ -19,12 +19,17 @@ struct Page {
   std::string after;   // key of a row; empty: from the start
   uint64_t limit = 0;  // 0: all
 };
+// Where it ended.
+struct PageEnd {
+  std::string last_key;
+  bool more = false;  // rows follow
+};
 
 Status for_each_nexthop(const Context& context, const NexthopQuery& query, const NexthopVisitor& visit,
-                        const Page& page = {});
+                        const Page& page = {}, PageEnd* end = nullptr);
 // `details`: nexthops of all routes come along, not only interned ones.
 Status for_each_route(const Context& context, const RouteQuery& query, bool details,
-                      const RouteVisitor& visit, const Page& page = {});
+                      const RouteVisitor& visit, const Page& page = {}, PageEnd* end = nullptr);
 
 // `nexthop show|list|get ...`, `route show|list ...`, `route get ...`
 int show_nexthops(const Context& context, std::span<const Word> words);

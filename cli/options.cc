@@ -199,6 +199,38 @@ Result<Arguments> parse_options(std::span<const std::string> arguments, const En
   return parsed;
 }
 
+Status check_options(const Options& options, CommandKind kind) {
+  struct Narrow {
+    std::string_view name;
+    bool given;
+    std::initializer_list<CommandKind> kinds;
+    std::string_view takers;
+  };
+  using enum CommandKind;
+  const Narrow all[] = {
+      {"--after", options.after.has_value(), {kList}, "`nexthop list` and `route list`"},
+      {"--atomic", options.atomic, {kBatch}, "-batch"},
+      {"--cascade", options.cascade, {kChange, kFlush, kBatch}, "`nexthop del`, `nexthop flush` and -batch"},
+      {"--cluster", options.cluster.has_value(), {kCluster}, "`cluster grow`"},
+      {"--data-dir", options.data_dir.has_value(), {kSnapshot}, "`snapshot restore`"},
+      {"--dry-run",
+       options.dry_run,
+       {kFlush, kRollback, kChange},
+       "flush, rollback and `nexthop del` with --cascade"},
+      {"--inline", options.inline_paths, {kRestore}, "`route restore`"},
+      {"--limit", options.limit > 0, {kList}, "`nexthop list` and `route list`"},
+      {"--links", options.links_file.has_value(), {kSave, kRestore}, "`route save` and `route restore`"},
+      {"--log", options.log.has_value(), {kCluster}, "`cluster grow`"},
+      {"--skip-other", options.skip_other, {kBatch}, "-batch"},
+      {"-w", options.watch, {kNode}, "`node list`"},
+  };
+  for (const Narrow& narrow : all)
+    if (narrow.given && std::find(narrow.kinds.begin(), narrow.kinds.end(), kind) == narrow.kinds.end())
+      return usage(std::string(narrow.name) + " means nothing here; nothing was done",
+                   "it goes with " + std::string(narrow.takers));
+  return {};
+}
+
 Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
   const Error wrong = usage("\"" + std::string(text) + "\" is not a duration",
                             "for example 500ms, 5s, 2m or 1h; at most a day");

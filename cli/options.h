@@ -61,6 +61,25 @@ struct Options {
   bool help = false;
 };
 
+// What a command is as far as options go that only some commands take.
+enum class CommandKind : uint16_t {
+  kChange = 1,  // nexthop add, route replace, ...
+  kList = 2,
+  kFlush = 4,
+  kSave = 8,
+  kRestore = 16,
+  kBatch = 32,
+  kRollback = 64,
+  kCluster = 128,
+  kNode = 256,
+  kSnapshot = 512,
+  kOther = 1024,
+};
+
+// An option that would be passed over by this command is an error: whoever gave it meant something, and
+// `route del ... --dry-run` must not delete.
+Status check_options(const Options& options, CommandKind kind);
+
 struct Arguments {
   Options options;
   std::vector<std::string> words;  // what is not an option, in order

@@ -285,6 +285,10 @@ Result<RouteKey> parse_route_after(std::string_view text, const RouteQuery& quer
   RouteKey key;
   key.table = names_table ? row->table.value_or(kMainTable) : query.table.value_or(kMainTable);
   key.prefix = row->prefix;
+  if (query.table && key.table != *query.table)
+    return query_error("--after names a row of table " + std::to_string(key.table.value()) +
+                           ", and the list is of table " + std::to_string(query.table->value()),
+                       "list that table, or `table all`");
   key.tos = row->tos.value_or(query.tos.value_or(0));
   key.metric = row->metric.value_or(query.metric.value_or(usual_metric(key.prefix.family())));
   return key;

@@ -44,6 +44,7 @@ void fill(rpc::RouteFilter& filter, const RouteQuery& query) {
   if (query.metric) filter.set_metric(*query.metric);
   if (query.device) filter.set_device(*query.device);
   if (query.via) filter.set_via(address_bytes_of(*query.via));
+  if (query.prefsrc) filter.set_prefsrc(address_bytes_of(*query.prefsrc));
   if (query.selector == RouteQuery::Selector::kAll) return;
   std::string key(1, static_cast<char>(query.prefix.family()));
   key += address_bytes_of(query.prefix.address);

@@ -8,7 +8,6 @@
 namespace waypost::cli {
 
 void fill(rpc::NexthopFilter& filter, const NexthopQuery& query);
-// The source address is no filter of the server; the caller looks at it.
 void fill(rpc::RouteFilter& filter, const RouteQuery& query);
 
 // An empty request with this call's deadline.

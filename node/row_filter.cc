@@ -100,6 +100,10 @@ Result<RouteMatcher> RouteMatcher::make(const rpc::RouteFilter& filter) {
     matcher.via_ = address_from_bytes(filter.via());
     if (!matcher.via_) return Error{ErrorCode::kInvalidArgument, "the filter's gateway is no address", ""};
   }
+  if (!filter.prefsrc().empty()) {
+    matcher.prefsrc_ = address_from_bytes(filter.prefsrc());
+    if (!matcher.prefsrc_) return Error{ErrorCode::kInvalidArgument, "the filter's source is no address", ""};
+  }
   if (filter.family() != 0 && filter.family() != 4 && filter.family() != 6) {
     return Error{ErrorCode::kInvalidArgument, "the filter's family is neither 4 nor 6", ""};
   }
@@ -108,7 +112,7 @@ Result<RouteMatcher> RouteMatcher::make(const rpc::RouteFilter& filter) {
   }
   matcher.takes_all_ = !filter.has_protocol() && !filter.has_nexthop() && !filter.has_type() &&
                        !filter.has_scope() && !filter.has_tos() && !filter.has_metric() &&
-                       !filter.has_device() && !matcher.via_;
+                       !filter.has_device() && !matcher.via_ && !matcher.prefsrc_;
   return matcher;
 }
 
@@ -179,6 +183,7 @@ bool RouteMatcher::matches(std::string_view key, std::string_view value, const N
   if (filter_.has_nexthop() && route->nexthop.value() != filter_.nexthop()) return false;
   if (filter_.has_type() && static_cast<uint32_t>(route->type) != filter_.type()) return false;
   if (filter_.has_scope() && route->scope != filter_.scope()) return false;
+  if (prefsrc_ && route->prefsrc != prefsrc_) return false;
   if (!filter_.has_device() && !via_) return true;
   return route->nexthop.value() != 0 && uses_path(route->nexthop, lookup);
 }

@@ -61,6 +61,7 @@ class RouteMatcher {
   rpc::RouteFilter filter_;
   std::optional<Prefix> prefix_;
   std::optional<IpAddress> via_;
+  std::optional<IpAddress> prefsrc_;
   bool takes_all_ = false;
   std::unordered_map<uint32_t, bool> uses_path_;  // by nexthop id; bounded by kMaxCarriedNexthops
 };

@@ -156,7 +156,7 @@ TEST_P(Golden, PageIsWhatIsPrinted) {
 
 INSTANTIATE_TEST_SUITE_P(Pages, Golden,
                          testing::Values("usage", "nexthop", "route", "batch", "batch_force", "batch_atomic",
-                                         "save", "past", "cluster", "paging"),
+                                         "save", "past", "cluster", "paging", "misplaced"),
                          [](const auto& page) { return page.param; });
 
 }  // namespace
