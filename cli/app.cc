@@ -148,10 +148,15 @@ int dispatch(const Context& context, Words words) {
                        "`ip " + what.other + "` on the host; waypost stores nexthops and routes"});
 }
 
-rpc::ClientOptions client_options(const Options& options, const Host& host) {
+rpc::ClientOptions client_options(const Options& options, const Host& host, Output& err) {
   return {.endpoints = options.endpoints,
           .timeout = options.timeout.value_or(kDefaultTimeout),
-          .author = host.author};
+          .author = host.author,
+          .on_waiting = [&options, &err](const Error& why, std::chrono::seconds left) {
+            const std::string span =
+                left.count() == 0 ? "" : " for " + std::to_string(left.count()) + " s more";
+            print_note(err, options, why.message + "; trying again" + span);
+          }};
 }
 
 }  // namespace
@@ -170,7 +175,7 @@ int run(std::span<const std::string> arguments, const Host& host, const NameTabl
   Options& options = parsed->options;
   options.print.colour = colour_scheme(options, out.is_terminal(), host.environment);
   if (options.version) return print_version(out), kExitOk;
-  const std::unique_ptr<Remote> remote = remotes(client_options(options, host));
+  const std::unique_ptr<Remote> remote = remotes(client_options(options, host, err));
   const Context context{options, names, host, out, err, *remote, remotes};
   int code = kExitOk;
   if (options.help) {

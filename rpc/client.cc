@@ -17,6 +17,7 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kFirstBackOff{50};
 constexpr milliseconds kLongestBackOff{1'000};
+constexpr milliseconds kSilence{1'000};  // waiting longer is told
 
 }  // namespace
 
@@ -32,7 +33,7 @@ Status ClientConnection::hello(ClientWire& wire) {
   Hello& greeting = *envelope.mutable_request()->mutable_hello();
   greeting.set_protocol(kProtocolVersion);
   greeting.set_client("waypost");
-  const TimePoint deadline = steady_clock::now() + connect_timeout_;
+  const TimePoint deadline = steady_clock::now() + options_.connect_timeout;
   if (Status status = wire.send(envelope, deadline); !status.ok()) return status;
   if (Status status = wire.receive(&envelope, deadline); !status.ok()) {
     if (status.error().code != ErrorCode::kDeadlineExceeded) return status;
@@ -48,7 +49,7 @@ Status ClientConnection::hello(ClientWire& wire) {
 }
 
 Status ClientConnection::try_endpoint(const std::string& endpoint) {
-  Result<std::unique_ptr<ClientWire>> wire = ClientWire::connect(endpoint, connect_timeout_);
+  Result<std::unique_ptr<ClientWire>> wire = ClientWire::connect(endpoint, options_.connect_timeout);
   if (!wire.ok()) return wire.error();
   if (Status status = hello(**wire); !status.ok()) return status;
   wire_ = std::move(*wire);
@@ -56,27 +57,42 @@ Status ClientConnection::try_endpoint(const std::string& endpoint) {
   return {};
 }
 
+// Every endpoint once. The error is that of the first, with the words of the others.
+Status ClientConnection::try_each() {
+  std::optional<Error> first;
+  for (size_t i = 0; i < endpoint_count(); ++i) {
+    const Status status = try_endpoint(options_.endpoints[current_]);
+    if (status.ok()) return status;
+    if (!first) {
+      first = status.error();
+    } else {
+      first->message += "; " + status.error().message;
+    }
+    current_ = (current_ + 1) % endpoint_count();
+  }
+  return *first;
+}
+
 Status ClientConnection::ensure(TimePoint deadline, bool patient) {
   if (wire_) return {};
-  if (endpoints_.empty()) {
+  if (endpoint_count() == 0) {
     return Error{ErrorCode::kInvalidArgument, "no endpoint is given", "--endpoints or WAYPOST_ENDPOINTS"};
   }
   milliseconds back_off = kFirstBackOff;
-  while (true) {
-    std::optional<Error> first;
-    for (size_t i = 0; i < endpoints_.size(); ++i) {
-      const Status status = try_endpoint(endpoints_[current_]);
-      if (status.ok()) return status;
-      if (!first) {
-        first = status.error();
-      } else {
-        first->message += "; " + status.error().message;
-      }
-      current_ = (current_ + 1) % endpoints_.size();
-    }
+  bool told = !options_.on_waiting;
+  for (const TimePoint begin = steady_clock::now();;) {
+    const Status tried = try_each();
+    if (tried.ok()) return tried;
     const bool hopeless =
-        first->code == ErrorCode::kInvalidArgument || first->code == ErrorCode::kUnsupported;
-    if (!patient || hopeless || steady_clock::now() + back_off >= deadline) return *first;
+        tried.error().code == ErrorCode::kInvalidArgument || tried.error().code == ErrorCode::kUnsupported;
+    const TimePoint now = steady_clock::now();
+    if (!patient || hopeless || now + back_off >= deadline) return tried;
+    if (!told && now - begin >= kSilence) {
+      const bool endless = deadline == kNoDeadline;
+      options_.on_waiting(tried.error(), endless ? std::chrono::seconds(0)
+                                                 : std::chrono::ceil<std::chrono::seconds>(deadline - now));
+      told = true;
+    }
     std::this_thread::sleep_for(back_off);
     back_off = std::min(back_off * 2, kLongestBackOff);
   }
@@ -101,7 +117,7 @@ Result<uint64_t> ClientConnection::send(const Request& request, TimePoint deadli
 }
 
 Status ClientConnection::send_control(Envelope envelope) {
-  Status status = wire_->send(envelope, steady_clock::now() + connect_timeout_);
+  Status status = wire_->send(envelope, steady_clock::now() + options_.connect_timeout);
   if (!status.ok()) drop();
   return status;
 }
@@ -113,9 +129,9 @@ Status ClientConnection::receive(Envelope* envelope, TimePoint deadline) {
 }
 
 void ClientConnection::leave_endpoint() {
-  if (endpoints_.size() < 2) return;
+  if (endpoint_count() < 2) return;
   drop();
-  current_ = (current_ + 1) % endpoints_.size();
+  current_ = (current_ + 1) % endpoint_count();
 }
 
 void ClientConnection::drop() {
@@ -124,9 +140,7 @@ void ClientConnection::drop() {
 
 struct Client::Impl {
   explicit Impl(ClientOptions client_options)
-      : options(std::move(client_options)),
-        connection(options.endpoints, options.connect_timeout),
-        session(connection, options) {
+      : options(std::move(client_options)), connection(options), session(connection, options) {
     options.author = valid_utf8(options.author);
   }
 

@@ -25,6 +25,9 @@ struct ClientOptions {
   std::chrono::milliseconds connect_timeout{1'000};
   std::chrono::milliseconds timeout{30'000};  // of one call; 0: none
   std::string author;                         // user@host, for the history
+  // Once for each connection that was lost and is not back within a second: what is wrong, and for how long
+  // it will be tried again (0: without end).
+  std::function<void(const Error& why, std::chrono::seconds left)> on_waiting{};
 };
 
 // An applied transaction, or why not.

@@ -18,8 +18,7 @@ namespace waypost::rpc {
 
 class ClientConnection {
  public:
-  explicit ClientConnection(std::vector<std::string> endpoints, std::chrono::milliseconds connect_timeout)
-      : endpoints_(std::move(endpoints)), connect_timeout_(connect_timeout) {}
+  explicit ClientConnection(const ClientOptions& options) : options_(options) {}
 
   // Connected and greeted afterwards. Each endpoint is tried once, and again with back-off until the deadline
   // where `patient`. The error names every endpoint tried, with its phase and cure.
@@ -36,16 +35,16 @@ class ClientConnection {
   void drop();
   // Grows with each connection made: requests of an earlier one are lost.
   uint64_t generation() const { return generation_; }
-  size_t endpoint_count() const { return endpoints_.size(); }
+  size_t endpoint_count() const { return options_.endpoints.size(); }
   bool ever_connected() const { return generation_ > 0; }
   std::string endpoint() const { return wire_ ? wire_->endpoint() : std::string(); }
 
  private:
   Status try_endpoint(const std::string& endpoint);
   Status hello(ClientWire& wire);
+  Status try_each();
 
-  const std::vector<std::string> endpoints_;
-  const std::chrono::milliseconds connect_timeout_;
+  const ClientOptions& options_;
   std::unique_ptr<ClientWire> wire_;
   size_t current_ = 0;
   uint64_t generation_ = 0;

@@ -22,8 +22,26 @@ constexpr int kExitIo = 74;  // sysexits' EX_IOERR
 constexpr size_t kMaxSmallFileBytes = 1u << 20;
 constexpr const char* kPointerName = "database";
 
+const char* cure_of(int error) {
+  switch (error) {
+    case EROFS:
+      return "mount it for writing, or use another data directory";
+    case EACCES:
+    case EPERM:
+      return "the user that runs waypostd needs to read and write there";
+    case ENOSPC:
+    case EDQUOT:
+      return "make room there, then start again";
+    case ENOENT:
+    case ENOTDIR:
+      return "make the directory above it first";
+    default:
+      return "";
+  }
+}
+
 Error io_error(const std::string& doing, int error) {
-  return {.code = ErrorCode::kIo, .message = doing + ": " + std::strerror(error)};
+  return {.code = ErrorCode::kIo, .message = doing + ": " + std::strerror(error), .hint = cure_of(error)};
 }
 
 // A file descriptor that closes itself.
