@@ -43,6 +43,7 @@ options
   --cascade          `nexthop del` takes routes and memberships along, as `ip` does
   --wait=stored|fib[:N%]  what an answer waits for;  --timeout 5s
   --limit N          of a list the first N rows;  --after ROW  those behind that row
+  --dry-run          of flush, rollback and `nexthop del --cascade`: what would change
   --stale            answer from what this node has, without asking the log
   --endpoints HOST:PORT[,...]   also WAYPOST_ENDPOINTS; 127.0.0.1:7601 where neither is given
   -w table|json      for objects of the cluster
