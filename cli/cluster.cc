@@ -48,13 +48,17 @@ int run_status(const Context& context, Words words) {
   return healthy ? kExitOk : kExitDifferences;
 }
 
+void note_age(const Context& context, const rpc::MembersAnswer& members) {
+  if (const std::string age = members_age(members); !age.empty())
+    print_note(context.err, context.options, age);
+}
+
 int run_members(const Context& context, Words words) {
   if (!words.empty()) return no_words(context, "cluster members", words);
   const Result<rpc::End> end = ask_members(context);
   if (!end.ok()) return context.fail(end.error());
   print_table(context, member_table(end->members()));
-  if (const std::string age = members_age(end->members()); !age.empty() && end->members().members_size() > 0)
-    print_note(context.err, context.options, age);
+  note_age(context, end->members());
   return kExitOk;
 }
 
@@ -126,11 +130,11 @@ int run_grow(const Context& context, Words words) {
   return kExitOk;
 }
 
-// A row a node: the members, or this node alone where its log is its own.
-Result<Table> node_table(const Context& context) {
-  const Result<rpc::End> end = ask_members(context);
+// A row a node: the members, or this node alone where its log is its own or it has heard of nobody yet.
+Result<rpc::MembersAnswer> nodes(const Context& context) {
+  Result<rpc::End> end = ask_members(context);
   if (!end.ok()) return end.error();
-  if (end->members().members_size() > 0) return member_table(end->members());
+  if (end->members().members_size() > 0) return std::move(*end->mutable_members());
   const Result<rpc::End> status = ask_status(context, context.remote);
   if (!status.ok()) return status.error();
   const rpc::NodeStatus& node = status->node_status();
@@ -142,18 +146,22 @@ Result<Table> node_table(const Context& context) {
   member.set_durable(node.position());
   member.set_revision(node.revision());
   member.set_data_digest(node.data_digest());
-  member.set_status("alone, log " + node.engine());
-  return member_table(alone);
+  const bool local = node.engine() == "local";
+  member.set_status(local ? "alone, log local" : "no member has been heard of since this node started");
+  alone.set_from_log(local || node.log_reachable());
+  alone.set_age_ms(node.log_silent_ms());
+  return alone;
 }
 
 int run_list(const Context& context, Words words) {
   if (!words.empty()) return no_words(context, "node list", words);
   while (true) {
-    const Result<Table> table = node_table(context);
-    if (!table.ok()) return context.fail(table.error());
+    const Result<rpc::MembersAnswer> members = nodes(context);
+    if (!members.ok()) return context.fail(members.error());
     // On a terminal the table stays in place.
     if (context.options.watch && context.out.is_terminal()) context.out.put("\033[H\033[2J");
-    print_table(context, *table);
+    print_table(context, member_table(*members));
+    note_age(context, *members);
     if (!context.options.watch || context.out.error() != 0) return kExitOk;
     std::this_thread::sleep_for(kWatchEvery);
   }

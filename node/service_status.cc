@@ -1,4 +1,7 @@
 // How this node and the others are: status, members, check, trim.
+#include <algorithm>
+#include <set>
+
 #include "node/engine.h"
 #include "node/fib_status_internal.h"
 #include "node/logging.h"
@@ -84,9 +87,9 @@ void fill_member(rpc::Member& out, const replication::Presence& presence) {
   out.set_history(hash_bytes(presence.history));
 }
 
-rpc::MembersAnswer members_answer(const Parts& parts) {
+rpc::MembersAnswer members_answer(const Parts& parts, const std::vector<store::ReadView::Member>& members) {
   rpc::MembersAnswer answer;
-  for (const store::ReadView::Member& member : parts.membership.members()) {
+  for (const store::ReadView::Member& member : members) {
     rpc::Member& out = member_of(answer, member.name);
     out.set_address(rpc::valid_utf8(member.address));
     out.set_incarnation(member.incarnation);
@@ -103,22 +106,102 @@ rpc::MembersAnswer members_answer(const Parts& parts) {
   return answer;
 }
 
-// What the others say of their digests, beside ours at the same place.
-void compare_members(rpc::CheckAnswer& answer, const Parts& parts) {
-  for (const replication::Presence& presence : parts.membership.presences()) {
-    const std::optional<Hash128> ours = parts.store.digest_at(Revision(presence.revision));
-    const std::string who = presence.name + " at revision " + std::to_string(presence.revision);
-    if (presence.history != parts.store.stamp().history) {
-      answer.add_findings(who + " has another history than this node");
-    } else if (!ours) {
-      answer.add_facts(who + ": not comparable yet");
-    } else if (*ours != presence.data_digest) {
-      answer.add_findings(who + ": digest " + to_string(presence.data_digest) + ", here " + to_string(*ours));
+// One `cluster check`: the digests of all members beside ours, and our own rows beside their indexes. What
+// could not be compared is a finding too: nobody may take it for healthy.
+class Check : public std::enable_shared_from_this<Check> {
+ public:
+  Check(Parts& parts, SharedCall call) : parts_(parts), call_(std::move(call)) {}
+
+  // The whole store is walked meanwhile: seconds, on a reader.
+  void start() {
+    compare();
+    on_reader(parts_, call_, [self = shared_from_this()] { self->walk(); });
+  }
+
+ private:
+  static constexpr uint64_t kAgainUs = 500'000;
+  static constexpr int kTries = 6;  // presences come every second
+
+  void walk() {
+    const store::Counts counts = parts_.store.counts();
+    const std::string& name = parts_.config.name;
+    if (const Status status = parts_.store.verify(); !status.ok()) {
+      answer_.add_findings(rpc::valid_utf8(name + ": " + status.error().message));
     } else {
-      answer.add_facts(who + ": digest " + to_string(*ours) + ", equal");
+      answer_.add_facts(name + ": " + std::to_string(counts.nexthops) + " nexthops and " +
+                        std::to_string(counts.routes) + " routes agree with their indexes and digests");
+    }
+    parts_.order.post([self = shared_from_this()] { self->compare_again(kTries); });
+  }
+
+  void compare_again(int tries) {
+    if (call_->closed() || parts_.stopping) return;
+    compare();
+    if (open_.empty() || tries == 0 || !parts_.replica.status().reachable) return finish();
+    parts_.order.after(kAgainUs, [self = shared_from_this(), tries] { self->compare_again(tries - 1); });
+  }
+
+  // Members are compared at the revision that they say they have. One that is ahead of us, or so far behind
+  // that our digest of then is gone, stays open.
+  void compare() {
+    open_.clear();
+    for (const replication::Presence& presence : parts_.membership.presences()) {
+      if (compared_.count(presence.name) != 0) continue;
+      const std::optional<Hash128> ours = parts_.store.digest_at(Revision(presence.revision));
+      const std::string who =
+          rpc::valid_utf8(presence.name) + " at revision " + std::to_string(presence.revision);
+      if (presence.history != parts_.store.stamp().history) {
+        answer_.add_findings(who + " has another history than this node");
+      } else if (!ours) {
+        open_.push_back(who);
+        continue;
+      } else if (*ours != presence.data_digest) {
+        answer_.add_findings(who + ": digest " + to_string(presence.data_digest) + ", here " +
+                             to_string(*ours));
+      } else {
+        answer_.add_facts(who + ": digest " + to_string(*ours) + ", equal");
+      }
+      compared_.insert(presence.name);
     }
   }
-}
+
+  void add_what_is_unknown() {
+    const std::string here = "this node at revision " + std::to_string(parts_.store.stamp().revision.value());
+    for (const std::string& who : open_)
+      answer_.add_findings(who + " could not be compared with " + here + "; check again when both are level");
+    if (!parts_.membership.signs()) return;
+    if (!parts_.replica.status().reachable)
+      answer_.add_findings("the log does not answer, so that what the members say is " +
+                           std::to_string(parts_.membership.presences_age_ms() / 1'000) +
+                           " s old; `cluster status` tells how etcd is");
+    if (!parts_.membership.presences_known())
+      answer_.add_findings(
+          "no member has been heard of since this node started; check again in a few seconds");
+    for (const store::ReadView::Member& member : parts_.membership.members())
+      if (compared_.count(member.name) == 0 && !is_present(member.name))
+        answer_.add_findings(rpc::valid_utf8(member.name) +
+                             " is away and was not compared; start it, or take it out with `cluster remove`");
+  }
+  bool is_present(const std::string& name) const {
+    const auto& presences = parts_.membership.presences();
+    return std::any_of(presences.begin(), presences.end(),
+                       [&name](const replication::Presence& presence) { return presence.name == name; });
+  }
+
+  void finish() {
+    add_what_is_unknown();
+    answer_.set_healthy(answer_.findings_size() == 0);
+    rpc::End end;
+    *end.mutable_check() = std::move(answer_);
+    call_->finish(std::move(end));
+  }
+
+  Parts& parts_;
+  const SharedCall call_;
+  rpc::CheckAnswer answer_;
+  std::set<std::string> compared_;
+  std::vector<std::string> open_;
+};
 
 }  // namespace
 
@@ -143,29 +226,19 @@ void serve_node_status(Parts& parts, SharedCall call) {
   });
 }
 
+// Members are those of the state now: one that was just removed is none any more.
 void serve_members(Parts& parts, SharedCall call) {
-  rpc::End end;
-  *end.mutable_members() = members_answer(parts);
-  call->finish(std::move(end));
+  on_reader(parts, call, [&parts, call] {
+    parts.order.post([&parts, call, members = parts.store.view().members()] {
+      rpc::End end;
+      *end.mutable_members() = members_answer(parts, members);
+      call->finish(std::move(end));
+    });
+  });
 }
 
-// The whole store is walked: seconds, on a reader.
 void serve_check(Parts& parts, SharedCall call) {
-  auto answer = std::make_shared<rpc::CheckAnswer>();
-  compare_members(*answer, parts);
-  on_reader(parts, call, [&parts, call, answer] {
-    const store::Counts counts = parts.store.counts();
-    if (const Status status = parts.store.verify(); !status.ok()) {
-      answer->add_findings(rpc::valid_utf8(parts.config.name + ": " + status.error().message));
-    } else {
-      answer->add_facts(parts.config.name + ": " + std::to_string(counts.nexthops) + " nexthops and " +
-                        std::to_string(counts.routes) + " routes agree with their indexes and digests");
-    }
-    answer->set_healthy(answer->findings_size() == 0);
-    rpc::End end;
-    *end.mutable_check() = std::move(*answer);
-    call->finish(std::move(end));
-  });
+  std::make_shared<Check>(parts, std::move(call))->start();
 }
 
 void serve_trim(Parts& parts, SharedCall call) {

@@ -143,6 +143,9 @@ part_members() {
   stop n2
   at n1 route add 10.99.0.0/24 nhid 1
   stop n3 -KILL
+  wait_until 15 only_live n1 || die "who is away still counts as live: $(live_members n1)"
+  refused 3 at n1 cluster check
+  said "n2 is away and was not compared"
   at n1 route add 10.99.1.0/24 nhid 1
   member n2
   member n3
@@ -237,6 +240,11 @@ part_faults() {
   at n2 node list >"$work/said" 2>&1
   said "n3"
   wait_until 10 says "the log does not answer" at n2 cluster status || die "nothing says that the log does not answer"
+  # Nobody takes for healthy what cannot be compared.
+  refused 3 at n2 cluster check
+  said "the log does not answer, so that what the members say is"
+  at n2 node list >"$work/said" 2>&1
+  said "the log does not answer; this is .* old"
   kill -CONT "${pid[etcd]}"
   all_ready n1 n2 n3
   at n2 route replace 10.0.1.0/24 nhid 1
