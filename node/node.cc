@@ -29,6 +29,7 @@ namespace {
 
 constexpr size_t kReaders = 2;
 constexpr uint64_t kTickUs = 1'000'000;
+constexpr uint64_t kWithdrawUs = 1'000'000;
 constexpr uint64_t kRememberTicks = 5;
 // Ready means: this close behind the newest position known.
 constexpr uint64_t kReadyLag = 1'000;
@@ -52,6 +53,7 @@ struct Node::Impl {
   const NodeConfig config;
   RateLimitedLog limited;
   std::atomic<bool> stopping = false;
+  bool withdrawn = false;
   std::atomic<bool> told_to_quit = false;
   std::atomic<uint64_t> beats = 0;
   std::string exit_reason;  // order thread
@@ -92,6 +94,7 @@ struct Node::Impl {
   void assess_readiness();
   void exit_for(const std::string& why);
   void take_down();
+  void withdraw();
 };
 
 Status Node::Impl::start() {
@@ -265,6 +268,14 @@ void Node::Impl::exit_for(const std::string& why) {
   order.quit();
 }
 
+// The others see it go at once, where the log can be told.
+void Node::Impl::withdraw() {
+  if (!engine.clustered || !replica || !replica->status().reachable || std::exchange(withdrawn, true)) return;
+  const auto gone = std::make_shared<bool>(false);
+  engine.log->withdraw(config.name, [gone](const Status&) { *gone = true; });
+  order.linger(kWithdrawUs, [&gone] { return *gone; });
+}
+
 // Clients first, then what they asked for, then what it was asked of. The FIB stays as it is (SEMANTICS.md
 // B7).
 void Node::Impl::take_down() {
@@ -274,6 +285,7 @@ void Node::Impl::take_down() {
   watchers.stop();
   if (membership) membership->stop();
   if (replica) replica->stop();
+  withdraw();
   if (kernel) kernel->syncer().stop();
   if (readers) readers->join();
   if (disk) disk->join();

@@ -38,6 +38,14 @@ void OrderThread::quit() {
   impl_->io.stop();
 }
 
+void OrderThread::linger(uint64_t at_most_us, const std::function<bool()>& done) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(at_most_us);
+  impl_->io.restart();
+  while (!done() && std::chrono::steady_clock::now() < end) {
+    if (impl_->io.run_one_until(end) == 0) return;
+  }
+}
+
 bool OrderThread::run_until(const std::function<bool()>& done) {
   while (!done()) {
     if (impl_->io.run_one() == 0) return false;

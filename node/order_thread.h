@@ -28,6 +28,8 @@ class OrderThread final : public replication::Clock {
   // Runs on the calling thread until quit(). What was posted and is not run by then is dropped.
   void run();
   void quit();
+  // Behind quit(), on the same thread: goes on until `done` says so, for at most that long.
+  void linger(uint64_t at_most_us, const std::function<bool()>& done);
   // Before run(), on the thread that will run it: goes on until `done` says so. False where quit() came
   // first.
   bool run_until(const std::function<bool()>& done);

@@ -205,6 +205,16 @@ void LocalLog::publish(const Presence& presence, DoneCallback done) {
   });
 }
 
+void LocalLog::withdraw(const std::string&, DoneCallback done) {
+  core_->options.order([core = core_, done = std::move(done)] {
+    {
+      const std::lock_guard lock(core->mutex);
+      core->presence.reset();
+    }
+    done({});
+  });
+}
+
 void LocalLog::presences(PresenceCallback done) {
   core_->options.order([core = core_, done = std::move(done)] {
     std::vector<Presence> all;

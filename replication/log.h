@@ -94,6 +94,9 @@ class Log {
   // Publishes (and keeps alive) this node's presence; a higher incarnation under the same name found there is
   // kFailedPrecondition: the caller must exit (LOG.md rule 9).
   virtual void publish(const Presence& presence, DoneCallback done) = 0;
+  // Takes back what this node published as `name`, at a clean stop: the others need not wait to see it go.
+  // Nothing is published afterwards.
+  virtual void withdraw(const std::string& name, DoneCallback done) = 0;
   using PresenceCallback = std::function<void(Result<std::vector<Presence>>)>;
   virtual void presences(PresenceCallback done) = 0;
 

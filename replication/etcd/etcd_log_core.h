@@ -40,6 +40,8 @@ struct EtcdLog::Core : std::enable_shared_from_this<EtcdLog::Core> {
     std::vector<DoneCallback> running;  // of this round
     bool busy = false;
     bool superseded = false;  // someone with a higher incarnation is there: never publish again
+    bool withdrawn = false;   // this node leaves: never publish again
+    DoneCallback leaving;     // waits for the round that runs
     int64_t lease = 0;
     uint64_t lease_at_ms = 0;
     int64_t mod_revision = 0;  // of our key as last seen
@@ -51,6 +53,7 @@ struct EtcdLog::Core : std::enable_shared_from_this<EtcdLog::Core> {
   void put_presence();
   void on_presence(const Result<etcd::TxnResponse>& response);
   void finish_publishing(const Status& status);
+  void delete_presence();
   void keep_alive();
   void try_claim(const std::string& name, int tries, std::function<void(Result<uint64_t>)> done);
 

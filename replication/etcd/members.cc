@@ -61,9 +61,31 @@ void EtcdLog::Core::try_claim(const std::string& name, int tries,
 }
 
 void EtcdLog::publish(const Presence& presence, DoneCallback done) {
+  if (core_->publishing.withdrawn)
+    return done(Error{ErrorCode::kUnavailable, "member " + presence.name + " is leaving", ""});
   core_->publishing.presence = presence;
   core_->publishing.waiting.push_back(std::move(done));
   core_->start_publishing();
+}
+
+void EtcdLog::withdraw(const std::string&, DoneCallback done) {
+  Core::Publishing& p = core_->publishing;
+  p.withdrawn = true;
+  p.leaving = std::move(done);
+  if (!p.busy) core_->delete_presence();
+}
+
+// Our own key as we last wrote it, and nobody else's.
+void EtcdLog::Core::delete_presence() {
+  DoneCallback done = std::exchange(publishing.leaving, {});
+  if (!publishing.presence || publishing.mod_revision == 0) return done({});
+  const std::string key = keys.member(publishing.presence->name);
+  etcd::TxnRequest request;
+  if_mod_revision(request, key, publishing.mod_revision);
+  then_delete(request, key);
+  txn(request, [done = std::move(done)](const Result<etcd::TxnResponse>& response, const EtcdAnswer&) {
+    done(response.ok() ? Status() : Status(response.error()));
+  });
 }
 
 void EtcdLog::Core::start_publishing() {
@@ -134,7 +156,8 @@ void EtcdLog::Core::on_presence(const Result<etcd::TxnResponse>& response) {
 void EtcdLog::Core::finish_publishing(const Status& status) {
   publishing.busy = false;
   for (const DoneCallback& done : std::exchange(publishing.running, {})) done(status);
-  if (!client || publishing.superseded) return;
+  if (publishing.leaving) return delete_presence();
+  if (!client || publishing.superseded || publishing.withdrawn) return;
   if (!publishing.waiting.empty()) start_publishing();
   keep_alive();
 }
@@ -146,7 +169,7 @@ void EtcdLog::Core::keep_alive() {
   const uint64_t period_ms = options.presence_ttl_s * 1'000 / 4;
   client->after(period_ms, [self = shared_from_this(), period_ms] {
     self->publishing.keeping_alive = false;
-    if (self->publishing.superseded) return;
+    if (self->publishing.superseded || self->publishing.withdrawn) return;
     if (self->client->now_ms() - self->publishing.published_at_ms >= period_ms) self->start_publishing();
     self->keep_alive();
   });

@@ -141,6 +141,8 @@ part_members() {
 
   # Started again, clean and after a kill -9, while the others go on.
   stop n2
+  # Who stops says so; who is killed is missed when its lease is over.
+  wait_until 3 only_live n1 n3 || die "a member that was stopped still counts as live: $(live_members n1)"
   at n1 route add 10.99.0.0/24 nhid 1
   stop n3 -KILL
   wait_until 15 only_live n1 || die "who is away still counts as live: $(live_members n1)"

@@ -291,6 +291,20 @@ TEST_P(LogContract, HigherIncarnationWins) {
   EXPECT_EQ((**all)[0].status, "ok");
 }
 
+TEST_P(LogContract, WhoLeavesIsGoneAtOnce) {
+  Presence presence;
+  presence.name = "node-a";
+  presence.incarnation = 1;
+  ASSERT_TRUE(publish(0, presence).ok());
+  const auto left =
+      bench_->ask<Status>([&](auto done) { bench_->log(0).withdraw("node-a", std::move(done)); });
+  ASSERT_TRUE(left && left->ok());
+  const auto all =
+      bench_->ask<Result<std::vector<Presence>>>([&](auto done) { bench_->log(1).presences(done); });
+  ASSERT_TRUE(all && all->ok());
+  EXPECT_TRUE((**all).empty());
+}
+
 // Every engine says which it is and that it is well.
 TEST_P(LogContract, HealthHasFacts) {
   grow(0, "one");

@@ -172,6 +172,11 @@ void SimLog::publish(const replication::Presence& presence, DoneCallback done) {
       std::move(done));
 }
 
+void SimLog::withdraw(const std::string& name, DoneCallback done) {
+  ask<Status>(
+      0, [&server = shared_->server, name]() -> Status { return server.withdraw(name); }, std::move(done));
+}
+
 void SimLog::presences(PresenceCallback done) {
   using All = Result<std::vector<replication::Presence>>;
   ask<All>(

@@ -48,6 +48,7 @@ class SimLog final : public replication::Log {
   void first(std::function<void(Result<Position>)> done) override;
   void halt(std::string words, DoneCallback done) override;
   void publish(const replication::Presence& presence, DoneCallback done) override;
+  void withdraw(const std::string& name, DoneCallback done) override;
   void presences(PresenceCallback done) override;
   void health(std::function<void(Result<Health>)> done) override;
 

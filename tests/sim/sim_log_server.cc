@@ -74,6 +74,11 @@ Status SimLogServer::publish(const replication::Presence& presence) {
   return {};
 }
 
+Status SimLogServer::withdraw(const std::string& name) {
+  members_.erase(name);
+  return {};
+}
+
 std::vector<replication::Presence> SimLogServer::presences() const {
   std::vector<replication::Presence> all;
   for (const auto& [name, published] : members_)

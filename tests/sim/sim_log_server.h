@@ -26,6 +26,7 @@ class SimLogServer {
   Position first() const { return first_; }
   void halt(const std::string& words);
   Status publish(const replication::Presence& presence);
+  Status withdraw(const std::string& name);
   // Of those that published within kPresenceUs: a lease.
   std::vector<replication::Presence> presences() const;
   // Calls `wake` once when the head has moved past `position` (or already has).
