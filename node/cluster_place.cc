@@ -65,8 +65,8 @@ bool pause(OrderThread& order, uint64_t delay_us) {
 
 class PlaceFinder {
  public:
-  PlaceFinder(const NodeConfig& config, OrderThread& order, const std::function<void()>& close_store)
-      : config_(config), order_(order), close_store_(close_store), begun_us_(order.monotonic_us()) {}
+  PlaceFinder(const NodeConfig& config, OrderThread& order, const PlaceEvents& events)
+      : config_(config), order_(order), events_(events), begun_us_(order.monotonic_us()) {}
 
   Result<ClusterPlace> find(const std::optional<store::StateStamp>& ours) {
     Result<std::unique_ptr<EtcdLog>> log = EtcdLog::open(etcd_options(config_), order_.executor());
@@ -76,6 +76,7 @@ class PlaceFinder {
     if (!genesis.ok()) return genesis.error();
     place_.cluster = genesis->cluster;
     if (ours && ours->cluster != genesis->cluster) return foreign_directory(*ours, *genesis);
+    if (ours) events_.belongs();
     if (Status status = claim(); !status.ok()) return status.error();
     if (Status status = catch_up(ours, *genesis); !status.ok()) return status.error();
     place_.log = std::move(log_);
@@ -204,7 +205,7 @@ class PlaceFinder {
                "start another member, or restore this one from a saved snapshot"};
     for (const replication::Presence& presence : presences_) {
       if (presence.name == config_.name || presence.applied.next() < first) continue;
-      close_store_();
+      events_.close_store();
       log_info("fetching a snapshot of member " + presence.name + " at " + presence.address);
       const Result<uint64_t> fetched = fetch_snapshot(presence.address, config_.data_dir, place_.cluster);
       if (fetched.ok()) return fetched;
@@ -221,7 +222,7 @@ class PlaceFinder {
 
   const NodeConfig& config_;
   OrderThread& order_;
-  const std::function<void()>& close_store_;
+  const PlaceEvents& events_;
   const uint64_t begun_us_;
   uint64_t told_us_ = 0;
   std::unique_ptr<EtcdLog> log_;
@@ -232,13 +233,25 @@ class PlaceFinder {
 std::string revision_path(const std::string& data_dir) {
   return data_dir + "/engine_revision";
 }
+std::string cluster_path(const std::string& data_dir) {
+  return data_dir + "/cluster_name";
+}
+
+// A hint, not a promise: what is lost of it makes a check weaker, never wrong. So it is not synced.
+void write_hint(const std::string& path, const std::string& words) {
+  {
+    std::ofstream file(path + ".new", std::ios::trunc);
+    file << words << "\n";
+    if (!file) return;
+  }
+  std::rename((path + ".new").c_str(), path.c_str());
+}
 
 }  // namespace
 
 Result<ClusterPlace> find_place(const NodeConfig& config, OrderThread& order,
-                                const std::optional<store::StateStamp>& ours,
-                                const std::function<void()>& close_store) {
-  return PlaceFinder(config, order, close_store).find(ours);
+                                const std::optional<store::StateStamp>& ours, const PlaceEvents& events) {
+  return PlaceFinder(config, order, events).find(ours);
 }
 
 void grow(const NodeConfig& config, replication::LocalLog& local, const Hash128& cluster, OrderThread& order,
@@ -280,16 +293,19 @@ store::StoreOptions with_cluster(store::StoreOptions options, const Hash128& clu
   return options;
 }
 
-// A hint, not a promise: what is lost of it makes the check of LOG.md rule 2 weaker, never wrong. So it is
-// not synced.
+void remember_cluster(const NodeConfig& config) {
+  write_hint(cluster_path(config.data_dir), config.cluster);
+}
+
+bool remembers_cluster(const NodeConfig& config) {
+  std::ifstream file(cluster_path(config.data_dir));
+  std::string name;
+  return std::getline(file, name) && name == config.cluster;
+}
+
+// For the check of LOG.md rule 2.
 void remember_engine_revision(const std::string& data_dir, uint64_t revision) {
-  const std::string path = revision_path(data_dir);
-  {
-    std::ofstream file(path + ".new", std::ios::trunc);
-    file << revision << "\n";
-    if (!file) return;
-  }
-  std::rename((path + ".new").c_str(), path.c_str());
+  write_hint(revision_path(data_dir), std::to_string(revision));
 }
 
 uint64_t remembered_engine_revision(const std::string& data_dir) {

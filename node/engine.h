@@ -44,12 +44,16 @@ struct ClusterPlace {
   uint64_t snapshot_bytes = 0;
 };
 
+struct PlaceEvents {
+  std::function<void()> belongs;      // the store is of this cluster: the log said so
+  std::function<void()> close_store;  // a snapshot will take its place
+};
+
 // Waits for the cluster (with --join) or makes it, claims the incarnation, and where `ours` (none: there is
-// no store yet) lies behind what the log still has, calls `close_store`, fetches a snapshot of another member
-// and switches to it. On the thread that will run `order`. kUnavailable: told to stop meanwhile.
+// no store yet) lies behind what the log still has, fetches a snapshot of another member and switches to it.
+// On the thread that will run `order`. kUnavailable: told to stop meanwhile.
 Result<ClusterPlace> find_place(const NodeConfig& config, OrderThread& order,
-                                const std::optional<store::StateStamp>& ours,
-                                const std::function<void()>& close_store);
+                                const std::optional<store::StateStamp>& ours, const PlaceEvents& events);
 Engine engine_of(ClusterPlace place, const NodeConfig& config);
 
 // `waypost cluster grow`: the node's own log goes on in etcd; afterwards this node takes no changes until it
@@ -59,6 +63,11 @@ void grow(const NodeConfig& config, replication::LocalLog& local, const Hash128&
 
 // The ids for a store that is made now by a member of this cluster.
 store::StoreOptions with_cluster(store::StoreOptions options, const Hash128& cluster);
+
+// Whether this data directory was a member's of the cluster that the flags name, as far as is known without
+// the log.
+void remember_cluster(const NodeConfig& config);
+bool remembers_cluster(const NodeConfig& config);
 
 // What is remembered of an etcd between runs, in the data directory.
 void remember_engine_revision(const std::string& data_dir, uint64_t revision);

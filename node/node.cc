@@ -30,6 +30,7 @@ namespace {
 constexpr size_t kReaders = 2;
 constexpr uint64_t kTickUs = 1'000'000;
 constexpr uint64_t kWithdrawUs = 1'000'000;
+constexpr uint64_t kLogSilenceUs = 2'000'000;
 constexpr uint64_t kRememberTicks = 5;
 // Ready means: this close behind the newest position known.
 constexpr uint64_t kReadyLag = 1'000;
@@ -86,6 +87,7 @@ struct Node::Impl {
   Status open_store();
   Status open_member();
   Status open_kernel();
+  void open_kernel_early();
   void build_replica();
   Status open_ports();
   HttpHandlers http_handlers();
@@ -121,6 +123,11 @@ Status Node::Impl::open_kernel() {
   return {};
 }
 
+// Before this member has its place. What goes wrong here goes wrong again at the end of the start.
+void Node::Impl::open_kernel_early() {
+  if (store) (void)open_kernel();
+}
+
 // A node of its own: its log is in its store.
 Status Node::Impl::open_store() {
   Result<std::unique_ptr<store::Store>> opened = store::Store::open(store_options(config));
@@ -139,17 +146,20 @@ Status Node::Impl::open_member() {
   Result<std::unique_ptr<store::Store>> existing = store::Store::open(options);
   if (!existing.ok() && existing.error().code != ErrorCode::kNotFound) return existing.error();
   if (!existing.ok() && !config.bootstrap && !config.join) return existing.error();
-  if (existing.ok()) {
-    store = std::move(*existing);
-    // A host that reboots while its cluster is out of reach has its routes again from its own disk.
-    if (Status status = open_kernel(); !status.ok()) return status;
-  }
+  if (existing.ok()) store = std::move(*existing);
   const auto ours = store ? std::optional(store->stamp()) : std::nullopt;
-  Result<ClusterPlace> place = find_place(config, order, ours, [this] {
-    kernel.reset();
-    store.reset();
-  });
+  // Routes of a data directory that belongs elsewhere never reach this kernel. But a host that reboots while
+  // its cluster is out of reach has its routes again, from its own disk.
+  if (store && remembers_cluster(config)) order.after(kLogSilenceUs, [this] { open_kernel_early(); });
+  const PlaceEvents events{.belongs = [this] { open_kernel_early(); },
+                           .close_store =
+                               [this] {
+                                 kernel.reset();
+                                 store.reset();
+                               }};
+  Result<ClusterPlace> place = find_place(config, order, ours, events);
   if (!place.ok()) return place.error();
+  remember_cluster(config);
   if (!store) {
     options.create = true;
     Result<std::unique_ptr<store::Store>> made = store::Store::open(with_cluster(options, place->cluster));
