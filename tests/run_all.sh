@@ -44,6 +44,10 @@ as_root tests/cluster/cluster.sh all | tee "$logs/cluster" || failed=1
 passed=$((passed + $(grep -c '^scenario .* passed in' "$logs/cluster" || true)))
 [ "$failed" = 0 ] || finish
 
+say "containers: the commands of docker/README.md"
+as_root tests/cluster/containers.sh --prebuilt >"$logs/containers" 2>&1 || { tail -n 60 "$logs/containers"; failed=$((failed + 1)); finish; }
+passed=$((passed + 1))
+
 say "ASan and UBSan build: unit tests and the simulation"
 cmake --preset asan >/dev/null
 cmake --build --preset asan --target asan_tests

@@ -61,8 +61,8 @@ if ! builder image exists $base && ! builder pull -q $base >/dev/null 2>&1; then
 fi
 
 say "building the images"
-builder build -q --network=host --build-arg BINARIES=$binaries -t localhost/waypost:test -f "$source_dir/docker/Dockerfile" "$source_dir"
-builder build -q --network=host --target etcd -t localhost/waypost-etcd:test -f "$source_dir/docker/Dockerfile" "$source_dir"
+builder build -q --format docker --network=host --build-arg BINARIES=$binaries -t localhost/waypost:test -f "$source_dir/docker/Dockerfile" "$source_dir"
+builder build -q --format docker --network=host --target etcd -t localhost/waypost-etcd:test -f "$source_dir/docker/Dockerfile" "$source_dir"
 builder images --format '{{.Repository}}:{{.Tag}}  {{.Size}}' | grep localhost/waypost
 say "smoke test"
 export -f write_config
