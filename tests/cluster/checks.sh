@@ -28,6 +28,12 @@ member_ready() { wp "$1" --timeout 2s route list >/dev/null 2>&1; }
 # setup_nexthops: one nexthop that every host can install, through the bridge.
 setup_nexthops() { wp n1 nexthop add id 1 via 10.9.0.254 dev eth0; }
 
+# full_table: the real table as batch lines, over nexthops 11 and 12 that every host can install.
+full_table() {
+  { real_ipv4; real_ipv6; } | awk 'BEGIN { print "nexthop add id 11 via 10.9.0.254 dev eth0"; print "nexthop add id 12 via fd09::fe dev eth0" }
+    { print "route add " $1 " nhid " ($1 ~ /:/ ? 12 : 11) }'
+}
+
 # writer N HOSTS: adds routes 10.(100+N).x.y/32 one by one, through the given members in turn, until stopped.
 writer() {
   local number=$1 i=0 host prefix rc
@@ -68,7 +74,7 @@ progress_needed() { # COUNT: the writers must get this many more acknowledgement
 }
 
 store_routes_of() { wp "$1" "${@:2}" route list table all | awk '{print $1}' | sort; }
-kernel_routes_of() { on "$1" ip -4 route show table all proto 87 | awk '{print $1}' | sort; }
+kernel_routes_of() { { on "$1" ip -4 route show table all proto 87; on "$1" ip -6 route show table all proto 87; } | awk '{print $1}' | sort; }
 digest_of() { wp "$1" -j node show "$1" | sed -n 's/.*"revision":\([0-9]*\).*"data_digest":"\([0-9a-f]*\)".*/\1 \2/p'; }
 same_digest() {
   local first other host
