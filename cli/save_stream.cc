@@ -133,8 +133,9 @@ bool read_attribute(uint16_t number, std::string_view payload, SavedRoute& route
       return address.has_value() && route.prefix.address == *address;
     }
     case RTA_OIF:
-      only.present = true;
-      return read_integer(payload, &only.path.interface);
+      if (!read_integer(payload, &only.path.interface)) return false;
+      only.present = only.present || only.path.interface != 0;  // 0: no interface, so no path by itself
+      return true;
     case RTA_PRIORITY:
       return read_integer(payload, &route.metric);
     case RTA_PREFSRC: {
