@@ -45,6 +45,8 @@ void TombstoneSweeper::flush(Table table) {
 void TombstoneSweeper::sweep(Table table) {
   std::vector<std::string> keys = std::exchange(gone_[index_of(table)], {});
   std::sort(keys.begin(), keys.end());
+  // A row that went, came back and went again is there more than once.
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   const std::string until = keys.back() + '\0';
   rocksdb::WriteBatch batch;
   size_t useless = 0;
