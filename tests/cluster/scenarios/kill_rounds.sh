@@ -33,7 +33,7 @@ for round in $(seq "$ROUNDS"); do
   start=$(now_ms)
   for host in "${victims[@]}"; do case $host in s*) etcd_start "$host" ;; n*) member_start "$host" ;; esac; done
   wait_until 30 etcd_healthy || die "round $round: etcd did not heal"
-  for host in n1 n2 n3; do wait_until 30 member_ready "$host" || die "round $round: $host did not come back after $kind"; done
+  for host in n1 n2 n3; do wait_until 30 member_ready "$host" || { tail -n 30 "$LAB_DIR/$host.log"; die "round $round: $host did not come back after $kind"; }; done
   took=$(($(now_ms) - start))
   [ "$took" -le "${SLOWEST[$kind]}" ] || SLOWEST[$kind]=$took
   progress_needed 5
