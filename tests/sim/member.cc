@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "model/mutant.h"
+#include "replication/entry.h"
 #include "replication/trim_limit.h"
 #include "store/keys.h"
 
@@ -154,9 +155,23 @@ void Member::read(NexthopId id, bool stale, std::function<void(Row)> done) {
     done(std::move(row));
   };
   if (stale) return answer(true);
-  replica_->barrier(1'000, [this, answer](const Result<Position>& position) {
-    if (!ending_) answer(position.ok());
+  replica_->barrier(1'000, [this, answer, forked = cluster_.forked](const Result<Position>& position) {
+    if (ending_) return;
+    if (position.ok() && forked) check_line();
+    answer(position.ok());
   });
+}
+
+// A read that began after the log was restored from a backup is answered from a state that this log leads to.
+void Member::check_line() const {
+  const store::StateStamp& stamp = store_->stamp();
+  const auto& line = cluster_.server.history();
+  const auto entry = line.find(stamp.position.value());
+  if (stamp.position == Position() ||
+      (entry != line.end() && replication::entry_hash(entry->second) == stamp.chain))
+    return;
+  cluster_.fail(name_ + " answers a read at position " + std::to_string(stamp.position.value()) +
+                " of a line that the restored log does not have");
 }
 
 bool Member::caught_up() const {
@@ -167,6 +182,8 @@ bool Member::caught_up() const {
 // Every second: sync, say so, hear the others, trim.
 void Member::round() {
   durable_ = store_->sync();
+  Position& most = cluster_.most_durable[name_];
+  most = std::max(most, durable_);
   disk_.engine_revision = std::max(disk_.engine_revision, replica_->status().engine_revision);
   if (mutant("sim_trim_above_durable")) durable_ = Position(durable_.value() + 20);
   publish();
@@ -217,14 +234,18 @@ void Member::trim(const std::vector<replication::Presence>& presences) {
     if (each.incarnation > 0 && each.durable < last) last = each.durable;
   }
   if (!cluster_.trim) return;
-  std::vector<replication::TrimMember> members;
+  std::vector<replication::TrimMember> members, truth;
   for (const store::ReadView::Member& member : store_->view().members()) {
     const bool live = std::any_of(presences.begin(), presences.end(),
                                   [&](const auto& each) { return each.name == member.name; });
     members.push_back({last_durable_[member.name], live});
+    truth.push_back({cluster_.most_durable[member.name], live});
   }
   if (members.empty()) return;
   const Position limit = replication::trim_limit(members, cluster_.over_cap);
+  if (limit > replication::trim_limit(truth, cluster_.over_cap))
+    cluster_.fail(name_ + " trims below " + std::to_string(limit.value()) +
+                  ", which members do not hold durably");
   if (limit.value() <= kKeptEntries) return;
   log_->trim(Position(limit.value() - kKeptEntries), [](const Status&) {});
 }

@@ -24,7 +24,7 @@ struct Cluster {
   SimWorld& world;
   SimLogServer& server;
   Hash128 id;
-  std::vector<std::unique_ptr<Member>> members;
+  std::vector<std::unique_ptr<Member>> members{};
   bool trim = false;      // trim as soon as the rules allow
   bool over_cap = false;  // ... and past laggards
 
@@ -35,10 +35,11 @@ struct Cluster {
     Hash128 control;
     Revision revision;
   };
-  std::map<Position, Seen> seen;
+  std::map<Position, Seen> seen{};
   bool forked = false;  // the log was restored from a backup: positions mean two things
+  std::map<std::string, Position> most_durable{};  // what each member truly held, whatever it said
   // The first thing that went wrong, in words.
-  std::string wrong;
+  std::string wrong{};
   void fail(const std::string& words) {
     if (wrong.empty()) wrong = std::to_string(world.monotonic_us() / 1000) + " ms: " + words;
   }
@@ -90,6 +91,7 @@ class Member {
  private:
   void apply(std::vector<replication::AppliedEntry> entries, const replication::ApplyCallback& done);
   void observe(const Hash128& before);
+  void check_line() const;
   bool on_the_list() const;
   void claim();
   void round();

@@ -95,6 +95,16 @@ SimLogServer::Backup SimLogServer::backup() const {
   return {entries_, history_, head_, hash_, first_, revision_, halt_words_};
 }
 
+SimLogServer::Backup SimLogServer::one_back() const {
+  Backup before = backup();
+  if (before.entries.erase(head_.value()) == 0) return before;
+  before.history.erase(head_.value());
+  before.head = Position(head_.value() - 1);
+  before.hash = lineage_.at(hash_);
+  --before.revision;
+  return before;
+}
+
 void SimLogServer::restore(const Backup& backup) {
   entries_ = backup.entries;
   history_ = backup.history;

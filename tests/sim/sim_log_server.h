@@ -35,6 +35,8 @@ class SimLogServer {
   // What operators do to an engine: go back to an old state of it.
   struct Backup;
   Backup backup() const;
+  // As it was before the last entry, where that is still there; else as it is.
+  Backup one_back() const;
   void restore(const Backup& backup);
   void clear_halt() { halt_words_.clear(); }
   void set_full(bool full) { full_ = full; }

@@ -126,10 +126,10 @@ WorkResult run_seeds(const WorkOptions& options) {
 
 const std::vector<std::string>& planted_bugs() {
   static const std::vector<std::string> names = {
-      "answer_before_apply",     "unknown_is_failed", "snapshot_without_sessions", "read_without_asking",
-      "join_ask_under_way",      "append_not_fenced", "tail_without_hash",         "session_gap_accepted",
-      "session_expiry_by_time",  "half_applied",      "digest_forgets_nexthops",   "sim_trim_above_durable",
-      "sim_switch_before_synced"};
+      "answer_before_apply",      "unknown_is_failed", "snapshot_without_sessions", "read_without_asking",
+      "join_ask_under_way",       "append_not_fenced", "tail_without_hash",         "session_gap_accepted",
+      "session_expiry_by_time",   "half_applied",      "digest_forgets_nexthops",   "sim_trim_above_durable",
+      "sim_switch_before_synced", "chain_not_checked"};
   return names;
 }
 
