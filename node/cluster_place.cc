@@ -86,6 +86,7 @@ class PlaceFinder {
  private:
   // True: told to wait and ask again.
   bool wait_again(const Error& why) {
+    events_.stage("waiting for " + log_->describe() + ": " + why.message);
     const uint64_t now_us = order_.monotonic_us();
     if (told_us_ == 0 || now_us - told_us_ >= kTellEveryUs) {
       told_us_ = now_us;
@@ -207,7 +208,11 @@ class PlaceFinder {
       if (presence.name == config_.name || presence.applied.next() < first) continue;
       events_.close_store();
       log_info("fetching a snapshot of member " + presence.name + " at " + presence.address);
-      const Result<uint64_t> fetched = fetch_snapshot(presence.address, config_.data_dir, place_.cluster);
+      const Result<uint64_t> fetched = fetch_snapshot(
+          presence.address, config_.data_dir, place_.cluster, [this, &presence](uint64_t bytes) {
+            events_.stage("fetching a snapshot of member " + presence.name + ", " +
+                          std::to_string(bytes >> 20) + " MiB so far");
+          });
       if (fetched.ok()) return fetched;
       last = fetched.error();
     }

@@ -47,6 +47,7 @@ struct ClusterPlace {
 struct PlaceEvents {
   std::function<void()> belongs;      // the store is of this cluster: the log said so
   std::function<void()> close_store;  // a snapshot will take its place
+  std::function<void(const std::string& words)> stage;  // what it waits for now
 };
 
 // Waits for the cluster (with --join) or makes it, claims the incarnation, and where `ours` (none: there is

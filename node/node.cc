@@ -88,6 +88,8 @@ struct Node::Impl {
   Status open_member();
   Status open_kernel();
   void open_kernel_early();
+  void say_stage(const std::string& words);
+  Status open_http();
   void build_replica();
   Status open_ports();
   HttpHandlers http_handlers();
@@ -123,6 +125,11 @@ Status Node::Impl::open_kernel() {
   return {};
 }
 
+void Node::Impl::say_stage(const std::string& words) {
+  const std::lock_guard lock(ready_mutex);
+  ready_words = "[-] start: " + words + "\n";
+}
+
 // Before this member has its place. What goes wrong here goes wrong again at the end of the start.
 void Node::Impl::open_kernel_early() {
   if (store) (void)open_kernel();
@@ -136,7 +143,7 @@ Status Node::Impl::open_store() {
   Result<Engine> log = open_local_engine(*store, *disk, order);
   if (!log.ok()) return log.error();
   engine = std::move(*log);
-  return {};
+  return open_http();
 }
 
 // A member: its cluster says first whose store this must be, and whether it needs a snapshot.
@@ -147,6 +154,7 @@ Status Node::Impl::open_member() {
   if (!existing.ok() && existing.error().code != ErrorCode::kNotFound) return existing.error();
   if (!existing.ok() && !config.bootstrap && !config.join) return existing.error();
   if (existing.ok()) store = std::move(*existing);
+  if (Status status = open_http(); !status.ok()) return status;
   const auto ours = store ? std::optional(store->stamp()) : std::nullopt;
   // Routes of a data directory that belongs elsewhere never reach this kernel. But a host that reboots while
   // its cluster is out of reach has its routes again, from its own disk.
@@ -156,7 +164,8 @@ Status Node::Impl::open_member() {
                                [this] {
                                  kernel.reset();
                                  store.reset();
-                               }};
+                               },
+                           .stage = [this](const std::string& words) { say_stage(words); }};
   Result<ClusterPlace> place = find_place(config, order, ours, events);
   if (!place.ok()) return place.error();
   remember_cluster(config);
@@ -195,7 +204,11 @@ Status Node::Impl::open_ports() {
   options.max_connections = config.max_connections;
   server = std::make_unique<rpc::Server>(order.io(), std::move(options),
                                          [this](SharedCall call) { serve(*parts, std::move(call)); });
-  if (Status status = server->listen(*rpc::parse_endpoint(config.listen)); !status.ok()) return status;
+  return server->listen(*rpc::parse_endpoint(config.listen));
+}
+
+// Early: a start may wait for its cluster, or for a snapshot, and is alive meanwhile.
+Status Node::Impl::open_http() {
   if (config.http.empty()) return {};
   http = std::make_unique<HttpServer>(http_handlers());
   return http->listen(*rpc::parse_endpoint(config.http));
@@ -206,6 +219,7 @@ HttpHandlers Node::Impl::http_handlers() {
   // Alive means that the order thread goes round; asked twice within a second it may not have.
   handlers.livez = [this, last = uint64_t{0}, since = uint64_t{0}]() mutable -> HttpAnswer {
     const uint64_t now_us = order.monotonic_us(), count = beats;
+    if (count == 0) return {200, "starting\n"};
     if (count != last || since == 0) {
       last = count;
       since = now_us;

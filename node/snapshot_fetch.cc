@@ -90,7 +90,7 @@ class NewDatabase {
 }  // namespace
 
 Result<uint64_t> fetch_snapshot(const std::string& address, const std::string& data_dir,
-                                const Hash128& cluster) {
+                                const Hash128& cluster, const std::function<void(uint64_t bytes)>& progress) {
   std::error_code error;
   std::filesystem::create_directories(data_dir, error);
   NewDatabase database(data_dir);
@@ -107,6 +107,7 @@ Result<uint64_t> fetch_snapshot(const std::string& address, const std::string& d
   const Result<rpc::End> end = client.call(request, [&](const rpc::Part& part) {
     added = (*sink)->add(part.snapshot_chunk());
     bytes += part.snapshot_chunk().size();
+    progress(bytes);
     return added.ok();
   });
   if (!added.ok()) return added.error();

@@ -1,6 +1,7 @@
 // Snapshots in and out of files and other members (LOG.md rule 11).
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "model/hash128.h"
@@ -10,8 +11,9 @@ namespace waypost::node {
 
 // Streams a snapshot of the member at `address` into a new database of this data directory, checks it whole,
 // and switches to it; the answer is how many bytes came. The store must be closed. Memory stays flat.
+// `progress` sees the bytes so far, with every chunk.
 Result<uint64_t> fetch_snapshot(const std::string& address, const std::string& data_dir,
-                                const Hash128& cluster);
+                                const Hash128& cluster, const std::function<void(uint64_t bytes)>& progress);
 
 // `waypostd --verify-snapshot FILE`: in words what is in it.
 Result<std::string> verify_snapshot_file(const std::string& path);

@@ -1,5 +1,6 @@
 # Hosts as network namespaces on one bridge. Sourced inside lab.sh's private namespaces by cluster.sh, which says what each
 # function promises; backend_containers.sh has the same functions.
+#   ETCD: the hosts with an etcd server (default: s1 s2 s3)
 #   sI: etcd server, 10.9.0.(10+I)      nI: member, 10.9.0.(20+I), fd09::(20+I)      bridge: 10.9.0.254, fd09::fe
 declare -A PID=()      # of the etcd server or member on a host
 declare -A RUNNING=()  # host: 1 while its network namespace exists
@@ -54,13 +55,21 @@ on() { local host=$1; shift; ip netns exec "$host" "$@"; }
 # In the background, as the very process that $! names, so that a signal reaches it and no shell in between.
 become() { local host=$1; shift; exec ip netns exec "$host" "$@"; }
 
+ETCD=${ETCD:-s1 s2 s3}
+# each_etcd FORMAT: for every etcd server its name and address, joined by commas.
+each_etcd() {
+  local host out=
+  # shellcheck disable=SC2059
+  for host in $ETCD; do out+=${out:+,}$(printf "$1" "$host" "$(host_address "$host")"); done
+  echo "$out"
+}
 etcd_start() { # HOST
   local address
   address=$(host_address "$1")
   become "$1" etcd --name="$1" --data-dir="$LAB_DIR/$1" --listen-client-urls="http://$address:2379" \
     --advertise-client-urls="http://$address:2379" --listen-peer-urls="http://$address:2380" \
     --initial-advertise-peer-urls="http://$address:2380" \
-    --initial-cluster="s1=http://10.9.0.11:2380,s2=http://10.9.0.12:2380,s3=http://10.9.0.13:2380" \
+    --initial-cluster="$(each_etcd '%s=http://%s:2380')" \
     --snapshot-count=5000 --auto-compaction-mode=periodic --auto-compaction-retention=5m \
     --quota-backend-bytes=${ETCD_QUOTA:-4294967296} >>"$LAB_DIR/$1.log" 2>&1 &
   PID[$1]=$!
@@ -74,7 +83,7 @@ member_start() { # HOST [ARGS]
   # A /run of its own: it is where kernel_sync keeps the proof that store and FIB belong together.
   become "$host" unshare --mount --propagation private bash -c "mount --bind '$LAB_DIR/run-$host' /run/waypost && exec \"\$@\"" member \
     waypostd --name "$host" --data-dir "$LAB_DIR/$host" --listen "$address:7601" --http "$address:7602" \
-    --log etcd://10.9.0.11:2379,10.9.0.12:2379,10.9.0.13:2379 --cluster lab --bootstrap $kind --kernel-sync "$@" \
+    --log "etcd://$(each_etcd '%.0s%s:2379')" --cluster lab --bootstrap $kind --kernel-sync "$@" \
     >>"$LAB_DIR/$host.log" 2>&1 &
   PID[$host]=$!
 }

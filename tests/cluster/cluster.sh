@@ -39,8 +39,8 @@ fi
 cluster_up() {
   network_up
   local host
-  for host in s1 s2 s3 n1 n2 n3; do host_up "$host"; done
-  for host in s1 s2 s3; do etcd_start "$host"; done
+  for host in $ETCD n1 n2 n3; do host_up "$host"; done
+  for host in $ETCD; do etcd_start "$host"; done
   wait_until 20 etcd_healthy || die "etcd has no leader"
   ${BEFORE_MEMBERS:-true}
   for host in n1 n2 n3; do member_start "$host"; done

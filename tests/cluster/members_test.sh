@@ -219,6 +219,9 @@ part_faults() {
   # No etcd: said with the endpoint, and told to stop it stops.
   member n1 --bootstrap
   wait_until 5 grep -qs "waiting for etcd at.*$etcd_url" "$work/n1.log" || die "nothing says that etcd is not reached"
+  [ "$(curl -s "http://127.0.0.1:${port[h1]}/livez")" = starting ] || die "/livez does not answer while n1 waits"
+  ready n1 && die "n1 is ready without a cluster"
+  grep -q "start: waiting for etcd at.*$etcd_url" "$work/ready" || die "/readyz does not say what n1 waits for: $(cat "$work/ready")"
   stop n1
   three
   at n1 nexthop add id 1 via 192.0.2.1 dev eth0
