@@ -143,7 +143,7 @@ Status Node::Impl::open_store() {
   Result<Engine> log = open_local_engine(*store, *disk, order);
   if (!log.ok()) return log.error();
   engine = std::move(*log);
-  return open_http();
+  return {};
 }
 
 // A member: its cluster says first whose store this must be, and whether it needs a snapshot.
@@ -204,12 +204,14 @@ Status Node::Impl::open_ports() {
   options.max_connections = config.max_connections;
   server = std::make_unique<rpc::Server>(order.io(), std::move(options),
                                          [this](SharedCall call) { serve(*parts, std::move(call)); });
-  return server->listen(*rpc::parse_endpoint(config.listen));
+  if (Status status = server->listen(*rpc::parse_endpoint(config.listen)); !status.ok()) return status;
+  return open_http();
 }
 
-// Early: a start may wait for its cluster, or for a snapshot, and is alive meanwhile.
+// Behind the client port; a member's before it waits for its cluster or a snapshot, since it is alive
+// meanwhile.
 Status Node::Impl::open_http() {
-  if (config.http.empty()) return {};
+  if (config.http.empty() || http) return {};
   http = std::make_unique<HttpServer>(http_handlers());
   return http->listen(*rpc::parse_endpoint(config.http));
 }

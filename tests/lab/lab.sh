@@ -57,7 +57,7 @@ daemon_start() {
 daemon_wait() {
   local i
   for i in $(seq 600); do
-    if http_get /livez >/dev/null 2>&1; then return; fi
+    if http_get /readyz >/dev/null 2>&1; then return; fi
     kill -0 "$DAEMON" 2>/dev/null || { tail -n 20 "$LAB_DIR/waypostd.log" >&2; die "waypostd ended"; }
     sleep 0.1
   done
