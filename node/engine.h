@@ -45,8 +45,8 @@ struct ClusterPlace {
 };
 
 struct PlaceEvents {
-  std::function<void()> belongs;      // the store is of this cluster: the log said so
-  std::function<void()> close_store;  // a snapshot will take its place
+  std::function<void()> belongs;                        // the store is of this cluster: the log said so
+  std::function<void()> close_store;                    // a snapshot will take its place
   std::function<void(const std::string& words)> stage;  // what it waits for now
 };
 

@@ -14,7 +14,10 @@ constexpr uint64_t kHealAllUs = 60 * kSecondUs;
 class Simulation {
  public:
   Simulation(uint64_t seed, const std::set<std::string>& without)
-      : without_(without), world_(seed), server_(world_), cluster_{world_, server_, {.high = seed, .low = 1}} {
+      : without_(without),
+        world_(seed),
+        server_(world_),
+        cluster_{world_, server_, {.high = seed, .low = 1}} {
     const size_t members = pick(1, 4);
     for (size_t i = 0; i < members; ++i)
       cluster_.members.push_back(std::make_unique<Member>(cluster_, "n" + std::to_string(i + 1)));
