@@ -93,7 +93,7 @@ rpc::MembersAnswer members_answer(const Parts& parts, const std::vector<store::R
     rpc::Member& out = member_of(answer, member.name);
     out.set_address(rpc::valid_utf8(member.address));
     out.set_incarnation(member.incarnation);
-    out.set_status("away");
+    out.set_status(parts.membership.presences_known() ? "away" : "not heard of yet");
   }
   for (const replication::Presence& presence : parts.membership.presences()) {
     const int listed = answer.members_size();

@@ -80,7 +80,7 @@ if [ "${1:-}" = page ]; then
       etcd_start
       member n1 7601 --log etcd://127.0.0.1:2379 --cluster lab --bootstrap
       member n2 7611 --log etcd://127.0.0.1:2379 --cluster lab --join
-      until waypost node show n1 >/dev/null && waypost node show n2 >/dev/null; do sleep 0.1; done 2>/dev/null
+      until waypost cluster status >/dev/null; do sleep 0.1; done  # both have heard of each other
       ;;
     *) member n1 7601 --bootstrap --kernel-sync ;;
   esac
