@@ -175,8 +175,11 @@ class Stream {
       drain();
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    drain();
+    // On a busy machine the last ones are still on their way.
+    for (int look = 0; look < 25 && received() + trapped() + refused < sent; ++look) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      drain();
+    }
   }
 
   uint64_t received() const {
