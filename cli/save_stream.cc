@@ -36,10 +36,14 @@ Error damaged(uint64_t offset, const std::string& words) {
 // What one message says of its only path, before it is known whether there is one.
 struct OnlyPath {
   SavedPath path;
-  bool present = false;
   uint16_t encap_type = 0;
   std::string_view encap;
 };
+
+// Interface 0 is none, and what else is said of a path that has neither means nothing.
+bool leads_somewhere(const SavedPath& path) {
+  return path.interface != 0 || path.gateway.has_value();
+}
 
 bool read_gateway(Family family, std::string_view payload, SavedPath& path) {
   const auto gateway = address_of(family, payload);
@@ -58,10 +62,8 @@ bool read_via(std::string_view payload, SavedPath& path) {
 bool read_path_attribute(uint16_t number, std::string_view payload, Family family, OnlyPath& only) {
   switch (number) {
     case RTA_GATEWAY:
-      only.present = true;
       return read_gateway(family, payload, only.path);
     case RTA_VIA:
-      only.present = true;
       return read_via(payload, only.path);
     case RTA_ENCAP_TYPE:
       return read_integer(payload, &only.encap_type);
@@ -133,9 +135,7 @@ bool read_attribute(uint16_t number, std::string_view payload, SavedRoute& route
       return address.has_value() && route.prefix.address == *address;
     }
     case RTA_OIF:
-      if (!read_integer(payload, &only.path.interface)) return false;
-      only.present = only.present || only.path.interface != 0;  // 0: no interface, so no path by itself
-      return true;
+      return read_integer(payload, &only.path.interface);
     case RTA_PRIORITY:
       return read_integer(payload, &route.metric);
     case RTA_PREFSRC: {
@@ -208,7 +208,7 @@ Status SavedRouteReader::take_message(std::string_view message, const Visitor& v
                      std::to_string(only.encap_type) + ", which is not stored",
                  "encap ip, ip6 and seg6 are"};
   if (!finish_path(only)) return damaged(offset_, "its encapsulation cannot be read");
-  if (only.present && route.paths.empty()) route.paths.push_back(std::move(only.path));
+  if (leads_somewhere(only.path) && route.paths.empty()) route.paths.push_back(std::move(only.path));
   return visit(route);
 }
 
@@ -295,7 +295,7 @@ std::string encode_metrics(const RouteMetrics& metrics) {
 void append_paths(std::string& out, const SavedRoute& route) {
   if (route.nexthop_id != 0) return append_attribute(out, RTA_NH_ID, as_bytes(route.nexthop_id));
   if (route.paths.size() > 1) return append_attribute(out, RTA_MULTIPATH, encode_multipath(route));
-  if (route.paths.empty()) return;
+  if (route.paths.empty() || !leads_somewhere(route.paths[0])) return;
   const SavedPath& path = route.paths[0];
   if (path.gateway) append_gateway(out, *path.gateway, route.family);
   if (path.interface != 0) append_attribute(out, RTA_OIF, as_bytes(path.interface));
@@ -313,7 +313,8 @@ void append_saved_route(std::string& out, const SavedRoute& route) {
   if (!route.metrics.empty()) append_attribute(attributes, RTA_METRICS, encode_metrics(route.metrics));
   append_paths(attributes, route);
   if (route.family == Family::kIpv6) append_attribute(attributes, RTA_PREF, as_bytes(route.preference));
-  const bool onlink = route.nexthop_id == 0 && route.paths.size() == 1 && route.paths[0].onlink;
+  const bool onlink = route.nexthop_id == 0 && route.paths.size() == 1 && route.paths[0].onlink &&
+                      leads_somewhere(route.paths[0]);
   const nlmsghdr header{.nlmsg_len = static_cast<uint32_t>(kSmallestMessage + attributes.size()),
                         .nlmsg_type = RTM_NEWROUTE,
                         .nlmsg_flags = NLM_F_MULTI,
