@@ -87,6 +87,7 @@ member_start() { # HOST [ARGS]
     >>"$LAB_DIR/$host.log" 2>&1 &
   PID[$host]=$!
 }
+process_id() { echo "${PID[$1]}"; }
 process_kill() { kill -9 "${PID[$1]}" 2>/dev/null || true; wait "${PID[$1]}" 2>/dev/null || true; }
 process_stop() { kill "${PID[$1]}" 2>/dev/null || true; wait "${PID[$1]}" 2>/dev/null || true; }
 process_pause() { kill -STOP "${PID[$1]}"; }

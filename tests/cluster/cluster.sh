@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # usage: ./dev cluster                      three etcd servers and three members in namespaces, until Ctrl-C
 #        ./dev cluster SCENARIO...          runs tests/cluster/scenarios/SCENARIO.sh on a fresh cluster each; `all` for all
-#        ./dev cluster --containers         builds the images and runs docker/smoke.sh through podman
+#        ./dev cluster --containers         builds the images and runs docker/smoke.sh through podman; with SCENARIO... or
+#                                           all those scenarios on containers
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 if [ "${1:-}" = --containers ]; then
@@ -31,8 +32,9 @@ if [ $# -gt 1 ] || [ "${1:-}" = all ]; then
 fi
 # shellcheck source=../lab/lab.sh
 . "$here/../lab/lab.sh"
+# BACKEND: namespaces (default), or containers where containers.sh has built the images.
 # shellcheck source=backend_namespaces.sh
-. "$here/backend_namespaces.sh"
+. "$here/backend_${BACKEND:-namespaces}.sh"
 # shellcheck source=checks.sh
 . "$here/checks.sh"
 

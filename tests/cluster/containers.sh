@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# usage: ./dev cluster --containers [--prebuilt]
+# usage: ./dev cluster --containers [--prebuilt] [SCENARIO... | all]
 # Builds the two images with podman and runs docker/smoke.sh against a private podman with a Docker API socket, inside private net, mount and
 # pid namespaces: no container, network or process outlives it. Where no image registry can be reached, debootstrap makes the
-# base image from Debian's packages. --prebuilt: the images take build/bin instead of compiling again. Needs root.
+# base image from Debian's packages. --prebuilt: the images take build/bin instead of compiling again. With scenarios it runs those of
+# tests/cluster/scenarios on containers instead of the smoke test. Needs root.
 set -euo pipefail
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 state=${WAYPOST_CONTAINER_STATE:-/var/tmp/waypost-containers}
 [ "$(id -u)" = 0 ] || exec sudo -E "$0" "$@"
 binaries=build
-[ "${1:-}" != --prebuilt ] || binaries=prebuilt
+[ "${1:-}" != --prebuilt ] || { binaries=prebuilt; shift; }
 say() { printf '\n-- %s (%s s)\n' "$*" "$SECONDS"; }
 
 packages="podman runc iptables netavark aardvark-dns catatonit docker-compose debootstrap nftables iproute2"
@@ -20,30 +21,8 @@ if [ -n "$missing" ]; then
   { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing; } >/dev/null
 fi
 
-# write_config DIR GRAPHROOT RUNROOT [READ_ONLY_IMAGE_STORE]
-write_config() {
-  local files
-  files=$(ulimit -Hn)
-  case $files in unlimited) files=1048576 ;; *) [ "$files" -le 1048576 ] || files=1048576 ;; esac
-  mkdir -p "$1"
-  {
-    printf '[storage]\ndriver = "overlay"\ngraphroot = "%s"\nrunroot = "%s"\n' "$2" "$3"
-    [ -z "${4:-}" ] || printf '[storage.options]\nadditionalimagestores = ["%s"]\n' "$4"
-  } >"$1/storage.conf"
-  # The caller's own limits: podman's defaults need CAP_SYS_RESOURCE. runc, because crun refuses hybrid cgroups.
-  cat >"$1/containers.conf" <<C
-[containers]
-default_ulimits = ["nofile=$files:$files", "nproc=32768:32768"]
-[engine]
-runtime = "runc"
-cgroup_manager = "cgroupfs"
-events_logger = "file"
-[network]
-network_backend = "netavark"
-network_config_dir = "$1/networks"
-C
-}
-
+# shellcheck source=containers_config.sh
+. "$source_dir/tests/cluster/containers_config.sh"
 mkdir -p "$state"
 write_config "$state/config" "$state/images" "$state/run"
 builder() { CONTAINERS_STORAGE_CONF=$state/config/storage.conf CONTAINERS_CONF=$state/config/containers.conf podman "$@"; }
@@ -64,6 +43,11 @@ say "building the images"
 builder build -q --format docker --network=host --build-arg BINARIES=$binaries -t localhost/waypost:test -f "$source_dir/docker/Dockerfile" "$source_dir"
 builder build -q --format docker --network=host --target etcd -t localhost/waypost-etcd:test -f "$source_dir/docker/Dockerfile" "$source_dir"
 builder images --format '{{.Repository}}:{{.Tag}}  {{.Size}}' | grep localhost/waypost
+if [ $# -gt 0 ]; then
+  say "scenarios on containers"
+  export BACKEND=containers JOBS=${JOBS:-1}
+  exec "$source_dir/tests/cluster/cluster.sh" "$@"
+fi
 say "smoke test"
 export -f write_config
 export STATE=$state SMOKE=$source_dir/docker/smoke.sh IMAGE=localhost/waypost:test ETCD_IMAGE=localhost/waypost-etcd:test

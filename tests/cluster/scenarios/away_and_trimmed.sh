@@ -30,7 +30,7 @@ start=$(now_ms)
 member_start n3
 latencies "$LEDGER/busy" 5 &
 WRITERS+=($!)
-memory() { awk '/VmRSS/ { print $2 }' "/proc/${PID[n3]}/status" 2>/dev/null || echo 0; }
+memory() { awk '/VmRSS/ { print $2 }' "/proc/$(process_id n3)/status" 2>/dev/null || echo 0; }
 fetching() { grep -q "fetching a snapshot" "$LAB_DIR/n3.log"; }
 fetched() { grep -q "serves clients" <(sed '1,/fetching a snapshot/d' "$LAB_DIR/n3.log"); }
 wait_until 30 fetching || die "n3 takes no snapshot"
