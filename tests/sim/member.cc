@@ -155,23 +155,25 @@ void Member::read(NexthopId id, bool stale, std::function<void(Row)> done) {
     done(std::move(row));
   };
   if (stale) return answer(true);
-  replica_->barrier(1'000, [this, answer, forked = cluster_.forked](const Result<Position>& position) {
+  const bool astray = cluster_.forked && !on_the_line();
+  replica_->barrier(1'000, [this, answer, astray](const Result<Position>& position) {
     if (ending_) return;
-    if (position.ok() && forked) check_line();
+    if (position.ok() && astray)
+      cluster_.fail(name_ + " answers a read at position " +
+                    std::to_string(store_->stamp().position.value()) +
+                    " of a line that the restored log does not have");
     answer(position.ok());
   });
 }
 
-// A read that began after the log was restored from a backup is answered from a state that this log leads to.
-void Member::check_line() const {
+// Whether the log, which was restored from a backup, leads to this state. An entry that was lost with the
+// restore may still be on its way here: what was astray before it was asked for is what counts.
+bool Member::on_the_line() const {
   const store::StateStamp& stamp = store_->stamp();
   const auto& line = cluster_.server.history();
   const auto entry = line.find(stamp.position.value());
-  if (stamp.position == Position() ||
-      (entry != line.end() && replication::entry_hash(entry->second) == stamp.chain))
-    return;
-  cluster_.fail(name_ + " answers a read at position " + std::to_string(stamp.position.value()) +
-                " of a line that the restored log does not have");
+  return stamp.position == Position() ||
+         (entry != line.end() && replication::entry_hash(entry->second) == stamp.chain);
 }
 
 bool Member::caught_up() const {

@@ -91,7 +91,7 @@ class Member {
  private:
   void apply(std::vector<replication::AppliedEntry> entries, const replication::ApplyCallback& done);
   void observe(const Hash128& before);
-  void check_line() const;
+  bool on_the_line() const;
   bool on_the_list() const;
   void claim();
   void round();
